@@ -63,19 +63,18 @@ static int snowflake_release(struct inode *inode, struct file *file)
 }
 
 /* Write @count ids to user memory; return how many of them got there. */
-static u32 put_user_ids(u64 __user *to, u64 id, u32 count)
+static u32 put_user_ids(u64 __user *start, u64 id, u32 count)
 {
-	u32 done = 0;
+	u64 __user *end = start + count;
+	u64 __user *to = start;
 
-	if (count == 1)
-		return put_user(id, to) ? 0 : 1;
-	if (!user_write_access_begin(to, count * ID_SIZE))
+	if (!user_write_access_begin(start, count * ID_SIZE))
 		return 0;
-	for (; done < count; done++)
-		unsafe_put_user(id + done, to + done, fault);
+	for (; to < end; to++, id++)
+		unsafe_put_user(id, to, fault);
 fault:
 	user_write_access_end();
-	return done;
+	return to - start;
 }
 
 /* The same to an iterator, which may end within an id. */
@@ -98,29 +97,18 @@ static u32 put_iter_ids(struct iov_iter *to, u64 id, u32 count)
 	return done;
 }
 
-static __always_inline u32 put_ids(const struct destination *to, size_t at,
-				   const struct snowflake_run *run)
+static __always_inline struct snowflake_run
+take(struct snowflake_file *sf, u32 want, bool woken)
 {
-	if (to->iter)
-		return put_iter_ids(to->iter, run->id, run->count);
-	return put_user_ids(to->user + at, run->id, run->count);
-}
-
-static __always_inline enum snowflake_verdict
-take(struct snowflake_file *sf, size_t want, bool woken,
-     struct snowflake_run *run)
-{
-	enum snowflake_verdict verdict;
+	struct snowflake_run run;
 
 	preempt_disable();
-	verdict = snowflake_generator_take(&snowflake_host.generator,
-					   &snowflake_host.clock,
-					   this_cpu_ptr(&snowflake_blocks),
-					   &sf->order,
-					   min_t(size_t, want, CHUNK_IDS),
-					   woken, run);
+	run = snowflake_generator_take(&snowflake_host.generator,
+				       &snowflake_host.clock,
+				       this_cpu_ptr(&snowflake_blocks),
+				       &sf->order, want, woken);
 	preempt_enable();
-	return verdict;
+	return run;
 }
 
 /* A read that fails through no fault of the reader is a refusal. */
@@ -141,12 +129,10 @@ static int failed(int err)
  * Read @want ids: all of them, unless a signal or an error comes after the
  * first. The errno of a read that got none says why.
  */
-static __always_inline ssize_t read_ids(struct snowflake_file *sf,
-					const struct destination *to,
-					size_t want, bool nonblock)
+static ssize_t read_ids(struct snowflake_file *sf, const struct destination *to,
+			size_t want, bool nonblock)
 {
 	struct snowflake_waiter waiter = { .nonblock = nonblock };
-	enum snowflake_verdict verdict;
 	struct snowflake_run run;
 	size_t done = 0;
 	int err = 0;
@@ -155,25 +141,28 @@ static __always_inline ssize_t read_ids(struct snowflake_file *sf,
 	if (!want)
 		return -EINVAL;
 
-	for (;;) {
-		verdict = take(sf, want - done, waiter.counted, &run);
-		if (unlikely(verdict != SNOWFLAKE_GIVEN)) {
-			err = snowflake_wait(&waiter, verdict, run.until);
+	while (done < want) {
+		run = take(sf, min_t(size_t, want - done, CHUNK_IDS),
+			   waiter.counted);
+		if (run.verdict != SNOWFLAKE_GIVEN) {
+			err = snowflake_wait(&waiter, &run);
 			if (err)
 				break;
 			continue;
 		}
 		snowflake_wait_end(&waiter);
 
-		put = put_ids(to, done, &run);
+		if (to->iter)
+			put = put_iter_ids(to->iter, run.id, run.count);
+		else
+			put = put_user_ids(to->user + done, run.id, run.count);
 		done += put;
-		if (unlikely(put < run.count)) {
+		if (put < run.count) {
 			err = -EFAULT;
 			break;
 		}
-		if (likely(done == want))
-			return done * ID_SIZE;
-		if (signal_pending(current)) {
+
+		if (done < want && signal_pending(current)) {
 			err = -ERESTARTSYS;
 			break;
 		}
@@ -189,8 +178,16 @@ static ssize_t snowflake_read(struct file *file, char __user *buf, size_t count,
 			      loff_t *pos)
 {
 	struct destination to = { .user = (u64 __user *)buf };
+	size_t want = count / ID_SIZE;
+	struct snowflake_run run;
 
-	return read_ids(file->private_data, &to, count / ID_SIZE,
+	/* One id out of the block: nearly every read, so without detours. */
+	if (want == 1) {
+		run = take(file->private_data, 1, false);
+		if (likely(run.verdict == SNOWFLAKE_GIVEN))
+			return put_user(run.id, to.user) ? -EFAULT : ID_SIZE;
+	}
+	return read_ids(file->private_data, &to, want,
 			file->f_flags & O_NONBLOCK);
 }
 
@@ -206,22 +203,21 @@ static ssize_t snowflake_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 
 static __poll_t snowflake_poll(struct file *file, poll_table *table)
 {
-	enum snowflake_verdict verdict;
-	s64 until;
+	struct snowflake_run run;
 
 	snowflake_watch_poll(file, table);
 
 	preempt_disable();
-	verdict = snowflake_generator_probe(&snowflake_host.generator,
-					    &snowflake_host.clock, &until);
+	run = snowflake_generator_probe(&snowflake_host.generator,
+					&snowflake_host.clock);
 	preempt_enable();
 
-	switch (snowflake_wait_errno(verdict)) {
+	switch (snowflake_wait_errno(run.verdict)) {
 	case 0:
 		snowflake_watch_until(S64_MAX);
 		return EPOLLIN | EPOLLRDNORM;
 	case -EAGAIN:
-		snowflake_watch_until(until);
+		snowflake_watch_until(run.until);
 		return 0;
 	default:
 		snowflake_watch_until(S64_MAX);

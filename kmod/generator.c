@@ -238,16 +238,6 @@ static u32 measure(const struct snowflake_config *config,
 	return *refill ? max_t(u32, want, size) : want;
 }
 
-/* Raise the file's highest word; another thread may have raised it further. */
-static void order_raise(struct snowflake_order *order, u64 to)
-{
-	s64 last = atomic64_read(&order->last);
-
-	while ((u64)last < to)
-		if (atomic64_try_cmpxchg(&order->last, &last, to))
-			break;
-}
-
 /*
  * The file's first read under a new configuration. All numbers of the old one
  * are below all of the new one: the file has no history under it.
@@ -262,130 +252,98 @@ static void order_adopt(struct snowflake_order *order, u32 cookie)
 	raw_spin_unlock(&order->lock);
 }
 
-/* Take numbers from the word: the one place at which they leave it. */
-static enum snowflake_verdict claim(struct snowflake_generator *generator,
-				    const struct snowflake_config *config,
-				    struct snowflake_clock *clock,
-				    struct snowflake_block *block,
-				    struct snowflake_order *order, u32 want,
-				    bool woken, struct snowflake_run *run)
+/* Raise the file's highest word; another thread may have raised it further. */
+static void order_raise(struct snowflake_order *order, u32 cookie, u64 to)
 {
-	enum snowflake_verdict verdict;
-	struct view view;
-	u64 space, size;
-	bool refill;
-	s64 old;
+	s64 last;
 
-	do {
-		verdict = look(generator, config, clock, &view);
-		run->until = view.until;
-		if (verdict != SNOWFLAKE_GIVEN)
-			return verdict;
-		space = room(generator, &view, woken);
-		if (!space)
-			return SNOWFLAKE_EXHAUSTED;
-		size = measure(config, block, &view, want, &refill);
-		size = min_t(u64, size, space);
-		old = view.word;
-	} while (!atomic64_try_cmpxchg(&generator->word, &old,
-				       view.start + size));
-
-	run->id = view.start + config->id_offset;
-	run->count = min_t(u64, want, size);
-	if (refill) {
-		block->next = view.start + run->count;
-		block->end = view.start + size;
-		block->start_ns = view.start_ns;
-		block->ceiling = view.ceiling;
-		block->cookie = config->cookie;
-		block->size = size;
-	}
-	order_raise(order, view.start + run->count - 1);
-	local64_add(run->count, &block->minted);
-	return SNOWFLAKE_GIVEN;
+	if (smp_load_acquire(&order->cookie) != cookie)
+		order_adopt(order, cookie);
+	last = atomic64_read(&order->last);
+	while ((u64)last < to)
+		if (atomic64_try_cmpxchg(&order->last, &last, to))
+			break;
 }
 
 /**
- * snowflake_generator_take - one attempt to get ids
+ * snowflake_generator_claim - take ids from the word
  * @generator: the generator
  * @clock: the clock
  * @block: the block of this CPU
  * @order: the order of the file that reads
  * @want: how many ids, at least 1
  * @woken: the reader is one of the generator's waiters
- * @run: the ids, at most @want, or when to try again
+ *
+ * This is the one place at which numbers leave the word. What they are for, the
+ * reader alone or a new block too, see measure().
  *
  * Context: preemption disabled, which also keeps the configuration alive.
- * Return: %SNOWFLAKE_GIVEN if @run holds at least one id, otherwise why not.
+ * Return: the ids, at most @want, or why there are none.
  */
-enum snowflake_verdict
-snowflake_generator_take(struct snowflake_generator *generator,
-			 struct snowflake_clock *clock,
-			 struct snowflake_block *block,
-			 struct snowflake_order *order, u32 want, bool woken,
-			 struct snowflake_run *run)
+struct snowflake_run
+snowflake_generator_claim(struct snowflake_generator *generator,
+			  struct snowflake_clock *clock,
+			  struct snowflake_block *block,
+			  struct snowflake_order *order, u32 want, bool woken)
 {
 	const struct snowflake_config *config =
 		rcu_dereference_sched(generator->config);
-	struct snowflake_time now;
-	u64 word, first;
-	s64 last;
-	u32 count;
+	struct snowflake_run run = { 0 };
+	struct view view;
+	u64 space, size;
+	bool refill;
+	s64 old;
 
-	if (unlikely(smp_load_acquire(&order->cookie) != config->cookie)) {
-		if (config->verdict != SNOWFLAKE_GIVEN)
-			goto claim;
-		order_adopt(order, config->cookie);
+	do {
+		run.verdict = look(generator, config, clock, &view);
+		run.until = view.until;
+		if (run.verdict != SNOWFLAKE_GIVEN)
+			return run;
+		space = room(generator, &view, woken);
+		if (!space) {
+			run.verdict = SNOWFLAKE_EXHAUSTED;
+			return run;
+		}
+		size = measure(config, block, &view, want, &refill);
+		size = min_t(u64, size, space);
+		old = view.word;
+	} while (!atomic64_try_cmpxchg(&generator->word, &old,
+				       view.start + size));
+
+	run.id = view.start + config->id_offset;
+	run.count = min_t(u64, want, size);
+	if (refill) {
+		block->next = view.start + run.count;
+		block->end = view.start + size;
+		block->start_ns = view.start_ns;
+		block->ceiling = view.ceiling;
+		block->cookie = config->cookie;
+		block->size = size;
 	}
-
-	word = atomic64_read_acquire(&generator->word);
-	if (!snowflake_clock_read(clock, &now))
-		goto claim;
-	if (block->cookie != config->cookie || word > block->ceiling ||
-	    (u64)(now.real - block->start_ns) >= config->tick_ns)
-		goto claim;
-
-	first = block->next;
-	count = min_t(u64, want, block->end - first);
-	last = atomic64_read(&order->last);
-	if (!count || want > config->cpu_block || (u64)last >= first)
-		goto claim;
-	/* If it fails, another thread has raised the file above the block. */
-	if (!atomic64_try_cmpxchg(&order->last, &last, first + count - 1))
-		goto claim;
-
-	block->next = first + count;
-	run->id = first + config->id_offset;
-	run->count = count;
-	local64_add(count, &block->minted);
-	return SNOWFLAKE_GIVEN;
-
-claim:
-	return claim(generator, config, clock, block, order, want, woken, run);
+	order_raise(order, config->cookie, view.start + run.count - 1);
+	local64_add(run.count, &block->minted);
+	return run;
 }
 
 /**
  * snowflake_generator_probe - what a read would meet just now
  * @generator: the generator
  * @clock: the clock
- * @until: the instant at which to look again, in ns of CLOCK_MONOTONIC, or
- *	%S64_MAX if no clock decides that
  *
  * Context: preemption disabled.
- * Return: the verdict; nothing is taken.
+ * Return: the verdict, and the instant at which to look again; nothing is taken.
  */
-enum snowflake_verdict
+struct snowflake_run
 snowflake_generator_probe(struct snowflake_generator *generator,
-			  struct snowflake_clock *clock, s64 *until)
+			  struct snowflake_clock *clock)
 {
-	const struct snowflake_config *config =
-		rcu_dereference_sched(generator->config);
-	enum snowflake_verdict verdict;
+	struct snowflake_run run = { 0 };
 	struct view view;
 
-	verdict = look(generator, config, clock, &view);
-	*until = view.until;
-	return verdict;
+	run.verdict = look(generator, rcu_dereference_sched(generator->config),
+			   clock, &view);
+	run.until = view.until;
+	return run;
 }
 
 /**

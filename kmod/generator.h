@@ -111,14 +111,20 @@ struct snowflake_order {
 /**
  * struct snowflake_run - the outcome of one attempt
  * @id: the first id; the others follow it without a gap
+ * @until: in its place if there are none, the instant at which to try again, in
+ *	ns of CLOCK_MONOTONIC, or %S64_MAX if no clock decides that
  * @count: how many ids there are
- * @until: if there are none, the instant at which to try again, in ns of
- *	CLOCK_MONOTONIC, or %S64_MAX if no clock decides that
+ * @verdict: %SNOWFLAKE_GIVEN if there is at least one, otherwise why not
+ *
+ * Small enough to be returned in registers.
  */
 struct snowflake_run {
-	u64 id;
+	union {
+		u64 id;
+		s64 until;
+	};
 	u32 count;
-	s64 until;
+	enum snowflake_verdict verdict;
 };
 
 extern const struct snowflake_config snowflake_config_closed;
@@ -132,17 +138,79 @@ u32 snowflake_default_block(const struct snowflake_layout *layout,
 void snowflake_generator_rebase(struct snowflake_generator *generator,
 				const struct snowflake_config *config,
 				struct snowflake_clock *clock);
-enum snowflake_verdict
-snowflake_generator_take(struct snowflake_generator *generator,
-			 struct snowflake_clock *clock,
-			 struct snowflake_block *block,
-			 struct snowflake_order *order, u32 want, bool woken,
-			 struct snowflake_run *run);
-enum snowflake_verdict
+struct snowflake_run
+snowflake_generator_claim(struct snowflake_generator *generator,
+			  struct snowflake_clock *clock,
+			  struct snowflake_block *block,
+			  struct snowflake_order *order, u32 want, bool woken);
+struct snowflake_run
 snowflake_generator_probe(struct snowflake_generator *generator,
-			  struct snowflake_clock *clock, s64 *until);
+			  struct snowflake_clock *clock);
 bool snowflake_generator_last_tick(struct snowflake_generator *generator,
 				   const struct snowflake_layout *layout,
 				   u64 *tick);
+
+/**
+ * snowflake_generator_take - one attempt to get ids
+ * @generator: the generator
+ * @clock: the clock
+ * @block: the block of this CPU
+ * @order: the order of the file that reads
+ * @want: how many ids, at least 1
+ * @woken: the reader is one of the generator's waiters
+ *
+ * This is the way of nearly every small read: out of the block. All others go
+ * by snowflake_generator_claim(), to which nothing here need be told, since it
+ * looks at everything itself.
+ *
+ * Context: preemption disabled, which also keeps the configuration alive.
+ * Return: the ids, at most @want, or why there are none.
+ */
+static __always_inline struct snowflake_run
+snowflake_generator_take(struct snowflake_generator *generator,
+			 struct snowflake_clock *clock,
+			 struct snowflake_block *block,
+			 struct snowflake_order *order, u32 want, bool woken)
+{
+	const struct snowflake_config *config =
+		rcu_dereference_sched(generator->config);
+	u64 word = atomic64_read_acquire(&generator->word);
+	struct snowflake_run run = { .verdict = SNOWFLAKE_GIVEN };
+	struct snowflake_time now;
+	s64 last;
+
+	/* The word first, then the clock: see generator.c. */
+	if (unlikely(!snowflake_clock_read(clock, &now)))
+		goto claim;
+
+	/* Is the block alive, and are we not behind? */
+	if (block->cookie != config->cookie || word > block->ceiling ||
+	    (u64)(now.real - block->start_ns) >= config->tick_ns)
+		goto claim;
+	if (block->next == block->end || want > config->cpu_block)
+		goto claim;
+
+	/* Does it lie above all that the file was given? */
+	if (smp_load_acquire(&order->cookie) != block->cookie)
+		goto claim;
+	last = atomic64_read(&order->last);
+	if ((u64)last >= block->next)
+		goto claim;
+
+	/* If it fails, another thread has raised the file. */
+	run.count = min_t(u64, want, block->end - block->next);
+	if (unlikely(!atomic64_try_cmpxchg(&order->last, &last,
+					   block->next + run.count - 1)))
+		goto claim;
+
+	run.id = block->next + config->id_offset;
+	block->next += run.count;
+	local64_add(run.count, &block->minted);
+	return run;
+
+claim:
+	return snowflake_generator_claim(generator, clock, block, order, want,
+					 woken);
+}
 
 #endif /* SNOWFLAKE_GENERATOR_H */

@@ -61,14 +61,13 @@ static const char * const states[] = {
 static ssize_t state_show(struct device *dev, struct device_attribute *attr,
 			  char *buf)
 {
-	enum snowflake_verdict verdict;
-	s64 until;
+	struct snowflake_run run;
 
 	preempt_disable();
-	verdict = snowflake_generator_probe(&snowflake_host.generator,
-					    &snowflake_host.clock, &until);
+	run = snowflake_generator_probe(&snowflake_host.generator,
+					&snowflake_host.clock);
 	preempt_enable();
-	return sysfs_emit(buf, "%s\n", states[verdict]);
+	return sysfs_emit(buf, "%s\n", states[run.verdict]);
 }
 static DEVICE_ATTR_RO(state);
 

@@ -77,19 +77,18 @@ static int wait_behind(struct snowflake_waiter *waiter, s64 until)
 /**
  * snowflake_wait - wait until it is worth to try again, if it is
  * @waiter: the read; zero but for nonblock when it begins
- * @verdict: why it got no ids
- * @until: when to try again, in ns of CLOCK_MONOTONIC, as the attempt said
+ * @run: the attempt that gave no ids
  *
  * Context: process, preemption enabled; sleeps unless the read is non-blocking.
- * Return: 0 to try again; otherwise what ends the read: the errno of @verdict,
- * or -ERESTARTSYS after a signal.
+ * Return: 0 to try again; otherwise what ends the read: the errno of
+ * the verdict, or -ERESTARTSYS after a signal.
  */
 int snowflake_wait(struct snowflake_waiter *waiter,
-		   enum snowflake_verdict verdict, s64 until)
+		   const struct snowflake_run *run)
 {
-	switch (verdict) {
+	switch (run->verdict) {
 	case SNOWFLAKE_EXHAUSTED:
-		return wait_tick(waiter, until);
+		return wait_tick(waiter, run->until);
 	case SNOWFLAKE_CLOSED:
 		return waiter->nonblock ? -EAGAIN : snowflake_config_wait();
 	case SNOWFLAKE_SKEWED:
@@ -99,9 +98,9 @@ int snowflake_wait(struct snowflake_waiter *waiter,
 		}
 		fallthrough;
 	case SNOWFLAKE_BEHIND:
-		return wait_behind(waiter, until);
+		return wait_behind(waiter, run->until);
 	default:
-		return snowflake_wait_errno(verdict);
+		return snowflake_wait_errno(run->verdict);
 	}
 }
 

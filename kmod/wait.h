@@ -25,7 +25,7 @@ struct snowflake_waiter {
 };
 
 int snowflake_wait(struct snowflake_waiter *waiter,
-		   enum snowflake_verdict verdict, s64 until);
+		   const struct snowflake_run *run);
 void snowflake_wait_end(struct snowflake_waiter *waiter);
 int snowflake_wait_errno(enum snowflake_verdict verdict);
 
