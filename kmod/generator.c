@@ -247,6 +247,7 @@ static void order_adopt(struct snowflake_order *order, u32 cookie)
 	raw_spin_lock(&order->lock);
 	if (order->cookie != cookie) {
 		atomic64_set(&order->last, 0);
+		/* Whoever sees the cookie sees the 0, or what came after. */
 		smp_store_release(&order->cookie, cookie);
 	}
 	raw_spin_unlock(&order->lock);
@@ -257,6 +258,7 @@ static void order_raise(struct snowflake_order *order, u32 cookie, u64 to)
 {
 	s64 last;
 
+	/* Pairs with order_adopt(). */
 	if (smp_load_acquire(&order->cookie) != cookie)
 		order_adopt(order, cookie);
 	last = atomic64_read(&order->last);

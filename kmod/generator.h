@@ -190,7 +190,10 @@ snowflake_generator_take(struct snowflake_generator *generator,
 	if (block->next == block->end || want > config->cpu_block)
 		goto claim;
 
-	/* Does it lie above all that the file was given? */
+	/*
+	 * Does it lie above all that the file was given? Pairs with
+	 * order_adopt(): @last is of this configuration.
+	 */
 	if (smp_load_acquire(&order->cookie) != block->cookie)
 		goto claim;
 	last = atomic64_read(&order->last);

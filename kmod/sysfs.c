@@ -9,21 +9,33 @@
 #include "host.h"
 
 /* An attribute that is an item of the configuration. */
-#define ITEM_ATTR_RW(name, item)					\
-static ssize_t name##_show(struct device *dev,				\
-			   struct device_attribute *attr, char *buf)	\
-{									\
-	return sysfs_emit(buf, "%lld\n", snowflake_config_read(item));	\
-}									\
-									\
-static ssize_t name##_store(struct device *dev,				\
-			    struct device_attribute *attr,		\
-			    const char *buf, size_t count)		\
-{									\
-	return snowflake_config_write(item, buf) ?: count;		\
-}									\
-									\
-static DEVICE_ATTR_RW(name)
+struct item_attribute {
+	struct device_attribute attr;
+	enum snowflake_item item;
+};
+
+static enum snowflake_item item_of(struct device_attribute *attr)
+{
+	return container_of(attr, struct item_attribute, attr)->item;
+}
+
+static ssize_t item_show(struct device *dev, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%lld\n", snowflake_config_read(item_of(attr)));
+}
+
+static ssize_t item_store(struct device *dev, struct device_attribute *attr,
+			  const char *buf, size_t count)
+{
+	return snowflake_config_write(item_of(attr), buf) ?: count;
+}
+
+#define ITEM_ATTR_RW(_name, _item)					\
+static struct item_attribute item_attr_##_name = {			\
+	.attr = __ATTR(_name, 0644, item_show, item_store),		\
+	.item = _item,							\
+}
 
 /* An attribute that is a value to look at. */
 #define VALUE_ATTR_RO(name, value)					\
@@ -85,10 +97,10 @@ static u64 last_timestamp(void)
 VALUE_ATTR_RO(last_timestamp_ms, last_timestamp());
 
 static struct attribute *snowflake_attrs[] = {
-	&dev_attr_worker_id.attr,
-	&dev_attr_worker_count.attr,
-	&dev_attr_cpu_block.attr,
-	&dev_attr_rewind_wait_ms.attr,
+	&item_attr_worker_id.attr.attr,
+	&item_attr_worker_count.attr.attr,
+	&item_attr_cpu_block.attr.attr,
+	&item_attr_rewind_wait_ms.attr.attr,
 	&dev_attr_state.attr,
 	&dev_attr_last_timestamp_ms.attr,
 	NULL
