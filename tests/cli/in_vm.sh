@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+#
+# Tests of the snowflake command against the device; prints TAP. For a guest
+# with busybox, since it sets the clock and unloads the module. The command is
+# in PATH or beside the script, the module in /lib/snowflake.ko.
+
+PATH=$PATH:$(cd "$(dirname "$0")" && pwd)
+sysfs=/sys/class/misc/snowflake
+module=/lib/snowflake.ko
+tmp=/tmp/cli
+number=0
+failures=0
+status=0
+
+# check NAME STATUS [CONDITION...]: the last run's status, and a condition
+check() {
+	name=$1
+	want=$2
+	shift 2
+	number=$((number + 1))
+	if [ "$status" -eq "$want" ] && { [ $# -eq 0 ] || "$@"; }; then
+		echo "ok $number cli: $name"
+		return
+	fi
+	echo "not ok $number cli: $name"
+	echo "# status $status"
+	head -n 20 "$tmp/out" | sed 's/^/# stdout: /'
+	sed 's/^/# stderr: /' "$tmp/err"
+	failures=$((failures + 1))
+}
+
+# run ARGUMENT...: the command; sets $status, and fills $tmp/out and $tmp/err
+run() {
+	status=0
+	timeout 20 snowflake "$@" >$tmp/out 2>$tmp/err || status=$?
+}
+
+# as_nobody ARGUMENT...: the same without rights
+as_nobody() {
+	status=0
+	timeout 20 su -s /bin/sh nobody -c "snowflake $*" >$tmp/out \
+		2>$tmp/err || status=$?
+}
+
+# complains PATTERN: nothing on standard output, the pattern on the other
+complains() {
+	[ ! -s $tmp/out ] && grep -qE -- "$1" $tmp/err
+}
+
+# rising FILE LINES: as many lines, each above the one before. Ids of our time
+# have 19 digits, so text sorts as numbers do.
+rising() {
+	[ "$(grep -cE '^[0-9]{19}$' "$1")" -eq "$2" ] &&
+		sort -u "$1" | cmp -s - "$1"
+}
+
+# field NAME: what decode printed
+field() {
+	sed -n "s/^$1  *//p" $tmp/out
+}
+
+# fresh NAME=VALUE...: the module anew, so that no floor is left from before
+fresh() {
+	[ ! -d $sysfs ] || rmmod snowflake
+	insmod $module "$@"
+}
+
+# step SECONDS: set the clock by as much
+step() {
+	date -s "@$(($(date +%s) + $1))" >/dev/null
+}
+
+mkdir -p $tmp
+chmod 755 $tmp
+grep -q '^nobody:' /etc/passwd ||
+	echo nobody:x:65534:65534:nobody:/:/bin/false >>/etc/passwd
+
+fresh
+run next
+check "no worker id: 4" 4 complains 'no worker id \(ENXIO\)'
+check "it names the attribute" 4 complains "echo N > $sysfs/worker_id"
+
+echo 77 >$sysfs/worker_id
+run next
+check "one id" 0 rising $tmp/out 1
+now=$(date +%s)
+run decode "$(cat $tmp/out)"
+seconds=$(($(field 'unix ms') / 1000))
+check "its time is the clock's" 0 \
+	[ $((now - seconds)) -ge -2 -a $((now - seconds)) -le 2 ]
+check "in words too" 0 \
+	[ "$(field time | cut -c 1-19)" = "$(date -u -d "@$seconds" +%Y-%m-%dT%H:%M:%S)" ]
+check "its worker id is this host's" 0 [ "$(field 'worker id')" = 77 ]
+check "with its halves" 0 \
+	[ "$(field '  datacenter') $(field '  worker')" = "2 13" ]
+check "the default layout is not worth a word" 0 \
+	[ -z "$(field layout)" ]
+
+run next -n 10000
+check "10000 ids rise" 0 rising $tmp/out 10000
+run next -n 100000
+check "100000 ids rise, at more than a tick holds" 0 rising $tmp/out 100000
+as_nobody next -n 3
+check "as nobody" 0 rising $tmp/out 3
+
+before=$(cat $sysfs/stats/ids)
+run next -n 5
+check "nothing is read in advance" 0 \
+	[ $(($(cat $sysfs/stats/ids) - before)) -eq 5 ]
+
+chmod 400 /dev/snowflake
+as_nobody next
+check "no permission: 6" 6 complains 'EACCES'
+chmod 444 /dev/snowflake
+
+snowflake next -n 1000000000 >/dev/null 2>$tmp/err &
+sleep 1
+echo -1 >$sysfs/worker_id
+status=0
+wait $! || status=$?
+: >$tmp/out
+check "a worker id taken away in the middle: 4" 4 complains 'no worker id'
+check "it says how far it came" 4 \
+	complains '[0-9]+ of 1000000000 ids were printed'
+echo 77 >$sysfs/worker_id
+
+run next
+step -60
+run next
+check "the clock set back: 3" 3 complains 'clock is behind.*\(ECANCELED\)'
+check "it says how far" 3 complains ' (59|60)\.[0-9]{3} s to wait'
+check "it says what to do" 3 complains 'wait, or set it right'
+step 62
+run next
+check "the clock has caught up" 0 rising $tmp/out 1
+
+minor=$(sed -n 's/ snowflake$//p' /proc/misc)
+rmmod snowflake
+run next
+check "the module unloaded: 5" 5 complains 'ENOENT'
+check "it says how to load it" 5 complains 'modprobe snowflake'
+mknod $tmp/node c 10 "$minor"
+run next -d $tmp/node
+check "a node that is left over: 5" 5 complains 'has no driver'
+rm -f $tmp/node
+run decode 4096
+check "decode needs no module" 0 [ "$(field 'worker id')" = 1 ]
+
+now=$(date +%s)
+date -s @1000000000 >/dev/null
+fresh worker_id=1
+run next
+check "a clock before the epoch: 3" 3 complains 'not set yet'
+date -s @3487858300 >/dev/null
+run next
+check "a clock past the last timestamp: 3" 3 complains 'EOVERFLOW'
+date -s "@$now" >/dev/null
+rmmod snowflake
+
+echo "1..$number"
+[ $failures -eq 0 ]
