@@ -22,7 +22,7 @@ static void behind(void);
  * @cure: what to do
  * @more: tells what can be found out now, or NULL
  */
-static const struct wording {
+struct wording {
 	enum call call;
 	int err;
 	const char *name;
@@ -30,7 +30,9 @@ static const struct wording {
 	const char *what;
 	const char *cure;
 	void (*more)(void);
-} wordings[] = {
+};
+
+static const struct wording wordings[] = {
 	{
 		CALL_OPEN, ENOENT, "ENOENT", STATUS_NO_DEVICE,
 		"there is no such device: the module is not loaded, or this container was not given the device",
