@@ -540,6 +540,7 @@ FIXTURE_TEARDOWN(fresh)
 {
 	struct timex tx = { .modes = ADJ_STATUS, .status = self->clock_status };
 
+	close_all();
 	clock_adjtime(CLOCK_REALTIME, &tx);
 	EXPECT_EQ(0, module_unload());
 	EXPECT_EQ(0, clock_restore());
@@ -658,63 +659,6 @@ TEST_F(fresh, before_the_epoch)
 	} else {
 		EXPECT_EQ(-ENXIO, read_id(fd, &id));
 	}
-}
-
-/*
- * A floor far ahead, from a clock that was wrong once, is kept for all ranges
- * that overlap; a range that overlaps none starts at the clock.
- */
-TEST_F(fresh, a_disjoint_range_starts_at_the_clock)
-{
-	const int64_t ahead = 24 * HOURS_NS;
-	struct reader *r = &self->rs->each[0];
-	static uint64_t ids[MAX_READ_IDS];
-	int64_t then, begin;
-	ssize_t got;
-	uint64_t id;
-	int old, fd;
-
-	ASSERT_EQ(0, clock_step(ahead));
-	ASSERT_EQ(0, module_load(""));
-	ASSERT_EQ(0, start(WORKER));
-	old = device_open(0);
-	ASSERT_LE(0, old);
-	ASSERT_EQ((ssize_t)sizeof(ids), read(old, ids, sizeof(ids)));
-	log_add(&r->log, ids, ARRAY_SIZE(ids));
-	then = id_ms(ids[0]) * NSEC_PER_MSEC;
-
-	ASSERT_EQ(0, clock_step(-ahead));
-	EXPECT_EQ(-ECANCELED, read_id(old, &id));
-	ASSERT_EQ(0, attr_put_number("worker_id", WORKER));
-	EXPECT_EQ(-ECANCELED, read_id(old, &id));
-
-	ASSERT_EQ(0, attr_put_number("worker_id", WORKER + 1));
-	sleep_ns(10 * NSEC_PER_MSEC);
-	EXPECT_STREQ("running", attr_string("state"));
-	fd = device_open(0);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, read_id(fd, &id));
-	EXPECT_EQ(WORKER + 1, id_worker(id));
-	EXPECT_GE(realtime_ns() / NSEC_PER_MSEC, id_ms(id));
-	/* The old file has given out later ids: it cannot keep its order. */
-	EXPECT_EQ(-ECANCELED, read_id(old, &id));
-
-	/*
-	 * Back at the old range, when its day comes again: what was handed out
-	 * then is not handed out once more, be it that nothing is.
-	 */
-	ASSERT_EQ(0, attr_put_number("worker_id", WORKER));
-	ASSERT_EQ(0, clock_step(then - 20 * NSEC_PER_MSEC - realtime_ns()));
-	fd = device_open(O_NONBLOCK);
-	ASSERT_LE(0, fd);
-	begin = monotonic_ns();
-	r = &self->rs->each[1];
-	while (monotonic_ns() - begin < 100 * NSEC_PER_MSEC) {
-		got = read(fd, ids, sizeof(ids));
-		if (got > 0)
-			log_add(&r->log, ids, got / ID_SIZE);
-	}
-	EXPECT_STREQ("", readers_fault(self->rs, 0));
 }
 
 TEST_HARNESS_MAIN

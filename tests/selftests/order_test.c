@@ -30,12 +30,32 @@ struct hopper {
 };
 
 struct hop {
-	pthread_mutex_t turn;		/* to read the shared file and log it */
+	atomic_flag turn;		/* to read the shared file and log it */
 	int shared_fd;			/* -1: each has its own */
 	int cpus;
 	int cpu[CPU_SETSIZE];
 	struct hopper hopper[HOPPERS];
 };
+
+/* An idle CPU is slow to wake, most of all an emulated one: keep it busy. */
+struct waker {
+	pthread_t thread;
+	int cpu;
+	atomic_bool *stop;
+};
+
+static void *keep_awake(void *arg)
+{
+	struct sched_param none = {};
+	struct waker *waker = arg;
+
+	pin_to_cpu(waker->cpu);
+	if (sched_setscheduler(0, SCHED_IDLE, &none))
+		return NULL;
+	while (!atomic_load_explicit(waker->stop, memory_order_relaxed))
+		;
+	return NULL;
+}
 
 static void *hop_and_read(void *arg)
 {
@@ -50,13 +70,13 @@ static void *hop_and_read(void *arg)
 		h->error = pin_to_cpu(hop->cpu[(h->nr + i) % hop->cpus]);
 		if (h->error)
 			break;
-		if (shared)
-			pthread_mutex_lock(&hop->turn);
+		while (shared && atomic_flag_test_and_set(&hop->turn))
+			sched_yield();
 		h->error = read_id(fd, &id);
 		if (!h->error)
 			log_add(h->log, &id, 1);
 		if (shared)
-			pthread_mutex_unlock(&hop->turn);
+			atomic_flag_clear(&hop->turn);
 	}
 	return NULL;
 }
@@ -103,18 +123,24 @@ FIXTURE_TEARDOWN(order)
 TEST_F_TIMEOUT(order, hop_before_every_read, 120)
 {
 	static struct hop hop = {
-		.turn = PTHREAD_MUTEX_INITIALIZER,
+		.turn = ATOMIC_FLAG_INIT,
 		.shared_fd = -1,
 	};
 	struct id_log *logs[HOPPERS], log[HOPPERS];
 	unsigned int files = variant->shared ? 1 : HOPPERS;
+	struct waker wakers[CPU_SETSIZE];
+	atomic_bool stop = false;
 	uint64_t sample = 0, ids = 0;
 	struct hopper *h;
 	unsigned int i;
 
 	hop.cpus = cpu_count();
-	for (i = 0; i < (unsigned int)hop.cpus; i++)
+	for (i = 0; i < (unsigned int)hop.cpus; i++) {
 		hop.cpu[i] = cpu_nth(i);
+		wakers[i] = (struct waker){ .cpu = hop.cpu[i], .stop = &stop };
+		ASSERT_EQ(0, pthread_create(&wakers[i].thread, NULL, keep_awake,
+					    &wakers[i]));
+	}
 	if (variant->shared) {
 		hop.shared_fd = device_open(0);
 		ASSERT_LE(0, hop.shared_fd);
@@ -141,6 +167,9 @@ TEST_F_TIMEOUT(order, hop_before_every_read, 120)
 		pthread_join(h->thread, NULL);
 		EXPECT_EQ(0, h->error);
 	}
+	atomic_store(&stop, true);
+	for (i = 0; i < (unsigned int)hop.cpus; i++)
+		pthread_join(wakers[i].thread, NULL);
 
 	for (i = 0; i < files; i++) {
 		EXPECT_EQ(0, log[i].falls) {

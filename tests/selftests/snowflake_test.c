@@ -278,8 +278,10 @@ int reset(void)
 {
 	int err;
 
-	/* A hotplug test that was killed may have left a CPU behind. */
+	/* A test that was killed may have left these behind. */
 	file_put("/sys/devices/system/cpu/cpu1/online", "1");
+	if (!module_loaded())
+		module_load("");
 
 	err = clock_restore();
 	if (!err)
@@ -298,6 +300,11 @@ int device_open(int flags)
 	int fd = open(DEVICE, O_RDONLY | O_CLOEXEC | flags);
 
 	return fd < 0 ? -errno : fd;
+}
+
+void close_all(void)
+{
+	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 }
 
 int read_id(int fd, uint64_t *id)

@@ -129,6 +129,9 @@ int start(int worker_id);
 /* Opens the device; a negative errno when it cannot. */
 int device_open(int flags);
 
+/* Closes all that a test has opened, to let go of the module. */
+void close_all(void);
+
 /* read(2) of one id: 0 or the negative errno; -EIO for an odd count. */
 int read_id(int fd, uint64_t *id);
 
@@ -184,7 +187,6 @@ struct reader {
 
 	struct readers *all;
 	pthread_t thread;
-	pid_t pid;
 	uint32_t random;
 };
 
