@@ -187,9 +187,11 @@ static void the_floor_is_that_of_the_first_configuration(void **state)
 static void the_floor_is_that_of_a_judged_clock(void **state)
 {
 	(void)state;
-	driven_clock_step(-5 * TICK_NS);
+	driven_clock_step(5 * TICK_NS);
 	use(&first_config);
-	assert_int_equal(word(), (TICK - 4) << SHIFT);
+	assert_int_equal(word(), (TICK + 6) << SHIFT);
+	/* Seen together, the two steps would be none. */
+	driven_clock_step(-5 * TICK_NS);
 	assert_rewinds(1);
 }
 
@@ -853,29 +855,36 @@ static void a_change_does_not_ask_a_clock_that_is_ahead(void **state)
 	assert_given(take(0, 0, 1), TICK + 1, 0, 1);
 }
 
+static void take_into(struct unit_log *log, int cpu, int file, u32 want)
+{
+	struct snowflake_run run = take(cpu, file, want);
+
+	if (run.verdict == SNOWFLAKE_GIVEN)
+		unit_log_add(log, run.id, run.count);
+}
+
+/* In force in turn, twice in each tick and with much of every tick used. */
 static void overlapping_ranges_repeat_no_id(void **state)
 {
 	struct snowflake_config low, high;
-	struct unit_log log = { 0 };
-	struct snowflake_run run;
+	static struct unit_log log;
 	u64 id;
 	int i;
 
 	(void)state;
-	/* In force in turn, with much of every tick used. */
+	take_into(&log, 2, 2, 1);
 	for (i = 0; i < 40; i++) {
 		struct snowflake_config *config = i & 1 ? &high : &low;
 
 		unit_config_init(config, i & 1, 2, 64);
 		use(config);
+		take_into(&log, 0, 0, 5000);
+		take_into(&log, 1, 1, 1);
 		driven_clock_advance(TICK_NS);
-		run = take(0, 0, 5000);
-		assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
-		unit_log_add(&log, run.id, run.count);
-		run = take(1, 1, 1);
-		assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
-		unit_log_add(&log, run.id, run.count);
+		take_into(&log, 0, 0, 5000);
+		take_into(&log, 1, 1, 1);
 	}
+	assert_int_equal(unit_log_ids(&log), 1 + 40 * 5001);
 	unit_log_sort(&log);
 	assert_false(unit_log_duplicate(&log, &id));
 	unit_log_free(&log);
@@ -905,6 +914,21 @@ static void a_file_rises_across_configurations(void **state)
 }
 
 /*
+ * Words of another layout do not compare: what the file was given under one may
+ * be far above all that it will be given under the next.
+ */
+static void a_file_forgets_an_old_configuration(void **state)
+{
+	(void)state;
+	files[0].cookie = first_config.cookie - 1;
+	atomic64_set(&files[0].last, S64_MAX);
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	assert_given(take(0, 0, 1), TICK, 1, 1);
+	/* It was the block that gave it. */
+	assert_int_equal(word(), (TICK << SHIFT) + 8);
+}
+
+/*
  * Readers that wait.
  */
 
@@ -919,7 +943,7 @@ static void wait_end(void)
 	atomic_dec(&generator.waiters);
 }
 
-static void one_number_is_left_for_each_waiter(void **state)
+static void every_waiter_is_left_one_number(void **state)
 {
 	int i;
 
@@ -1051,6 +1075,29 @@ static void a_slow_reader_of_a_block_is_not_behind(void **state)
 		assert_given(run, TICK + 5, 8, 1);
 }
 
+/*
+ * No id is given under a clock whose step was not judged: a second step would
+ * hide the first. The clock is set back and forth within the tick, where it
+ * makes no difference to the ids.
+ */
+static void no_id_before_a_step_is_judged(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		wait_for(TICK + i, TICK_NS / 2);
+		take(0, 0, 1);
+		driven_clock_step(TICK_NS / 4);
+		if (i < 2)	/* out of the block, and past it */
+			take(0, 0, i ? 100 : 1);
+		else
+			snowflake_generator_probe(&generator, &watched);
+		driven_clock_step(-TICK_NS / 4);
+		assert_rewinds(i + 1);
+	}
+}
+
 static void clock_is_set_back(void)
 {
 	driven_clock_step(-3 * TICK_NS);
@@ -1125,7 +1172,8 @@ int main(void)
 		running(a_change_does_not_ask_a_clock_that_is_ahead),
 		running(overlapping_ranges_repeat_no_id),
 		running(a_file_rises_across_configurations),
-		running(one_number_is_left_for_each_waiter),
+		running(a_file_forgets_an_old_configuration),
+		running(every_waiter_is_left_one_number),
 		running(the_woken_leaves_the_others_theirs),
 		running(more_waiters_than_numbers),
 		running(blocks_leave_the_waiters_theirs),
@@ -1133,6 +1181,7 @@ int main(void)
 		running(a_slow_reader_is_not_behind),
 		running(a_slow_probe_is_not_behind),
 		running(a_slow_reader_of_a_block_is_not_behind),
+		running(no_id_before_a_step_is_judged),
 		running(a_step_in_the_middle_is_judged_first),
 #undef loaded
 #undef running
