@@ -302,7 +302,6 @@ static void end(struct unit_log *log)
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(readers[i].thread, NULL), 0);
 
-	*log = (struct unit_log) { 0 };
 	for (i = 0; i < THREADS; i++) {
 		unit_log_append(log, &readers[i].log);
 		unit_log_free(&readers[i].log);
@@ -347,7 +346,7 @@ static void assert_no_step(void)
 /* Fault 13, with threads in the place of processes. */
 static void threads_that_share_files(void **state)
 {
-	struct unit_log log;
+	static struct unit_log log;
 
 	(void)state;
 	unit_config_init(&configs[0], 7, 1, 64);
@@ -388,7 +387,7 @@ static void assert_no_tick_is_shared(const struct unit_log *log)
 static void configurations_that_change_under_readers(void **state)
 {
 	u64 random = clock_ns(CLOCK_MONOTONIC);
-	struct unit_log log;
+	static struct unit_log log;
 	int i;
 
 	(void)state;
