@@ -58,8 +58,9 @@ void snowflake_clock_steps(struct snowflake_clock *clock,
  * @clock: the clock
  * @now: the reading, valid only if true is returned
  *
- * The time is read before the offset: if the clock is set in between, the
- * offset differs from the one last judged, and the time is not used.
+ * The offset last judged is loaded first, then the time, then the offset: if the
+ * clock is set in between, the two offsets differ, also when another CPU has
+ * judged the step by then, and the time is not used.
  *
  * Context: any but the timekeeper's own callbacks.
  * Return: false if the clock was set since the last judgement: the caller calls
@@ -68,12 +69,13 @@ void snowflake_clock_steps(struct snowflake_clock *clock,
 static __always_inline bool snowflake_clock_read(struct snowflake_clock *clock,
 						 struct snowflake_time *now)
 {
+	s64 judged = atomic64_read_acquire(&clock->offset);
 	s64 offset;
 
 	now->mono = ktime_to_ns(ktime_get());
 	offset = ktime_to_ns(ktime_mono_to_real(0));
 	now->real = now->mono + offset;
-	return likely(offset == atomic64_read(&clock->offset));
+	return likely(offset == judged);
 }
 
 #endif /* SNOWFLAKE_CLOCK_H */

@@ -617,7 +617,7 @@ TEST_F(fresh, fault20_the_end_of_the_timestamp_field)
 	for_each_reader(r, self->rs) {
 		EXPECT_GE(ENDS_MS, id_ms(r->log.last));
 		/* It was used to the end. */
-		EXPECT_LE(ENDS_MS - 100, id_ms(r->log.last));
+		EXPECT_LE(ENDS_MS - ms_of(LATE_NS), id_ms(r->log.last));
 	}
 
 	before = stats_now();

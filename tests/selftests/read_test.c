@@ -21,6 +21,7 @@
 FIXTURE(read) {
 	int fd;
 	int nonblock;
+	int cpu[2];
 	long page;
 	uint8_t *mapping;	/* two pages, of which the second is not there */
 	uint8_t *end;		/* of the first */
@@ -38,6 +39,8 @@ FIXTURE_SETUP(read)
 	ASSERT_LE(0, self->fd);
 	self->nonblock = device_open(O_NONBLOCK);
 	ASSERT_LE(0, self->nonblock);
+	self->cpu[0] = cpu_nth(0);
+	self->cpu[1] = cpu_nth(1);
 
 	self->page = sysconf(_SC_PAGESIZE);
 	self->mapping = mmap(NULL, 2 * self->page, PROT_READ | PROT_WRITE,
@@ -96,6 +99,24 @@ TEST_F(read, one_id_decodes_to_now_and_worker)
 	EXPECT_GE(after, id_ms(id));
 	EXPECT_EQ(WORKER, id_worker(id));
 	EXPECT_GT((int64_t)id, 0);
+}
+
+/* Numbers that a CPU kept for itself are not handed out when they are stale. */
+TEST_F(read, an_id_is_of_the_moment)
+{
+	int64_t before, after;
+	uint64_t id;
+	int i;
+
+	for (i = 0; i < FAULT_ROUNDS; i++) {
+		ASSERT_EQ(0, pin_to_cpu(self->cpu[i / 2 % 2]));
+		sleep_ns(i % 4 * NSEC_PER_MSEC);
+		before = realtime_ns() / NSEC_PER_MSEC;
+		ASSERT_EQ(0, read_id(self->fd, &id));
+		after = realtime_ns() / NSEC_PER_MSEC;
+		EXPECT_LE(before, id_ms(id));
+		EXPECT_GE(after, id_ms(id));
+	}
 }
 
 TEST_F(read, fault22_native_order)

@@ -523,6 +523,8 @@ static size_t reader_size(struct reader *r)
 	uint32_t random = next_random(r);
 	unsigned int ids;
 
+	if (r->always_max)
+		return r->max_ids;
 	if (r->max_ids == 1 || random & 1)
 		return 1;
 	ids = r->max_ids >> (random >> 1) % (32 - __builtin_clz(r->max_ids));

@@ -177,6 +177,7 @@ struct reader {
 	int fd;			/* -1: open one of its own */
 	int cpu;		/* to stay on; -1: any */
 	unsigned int max_ids;	/* of one read; 1 is as likely as all others */
+	bool always_max;	/* all reads are of max_ids */
 	uint64_t target;	/* ends after so many ids; 0: when told to stop */
 
 	/* Kept by the reader. */

@@ -1122,6 +1122,23 @@ static void a_step_in_the_middle_is_judged_first(void **state)
 	assert_rewinds(3);
 }
 
+static void clock_is_ahead_then_set_back(void)
+{
+	wait_for(TICK + 5, 0);
+	set_to(TICK + 3, 0);
+}
+
+/* Another CPU has judged the step already; no clock ever showed TICK - 2. */
+static void a_time_is_not_put_together_of_two_clocks(void **state)
+{
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	driven_clock_interrupt(clock_is_ahead_then_set_back);
+	assert_given(snowflake_generator_claim(&generator, &watched, &cpus[0],
+					       &files[0], 1, false),
+		     TICK + 3, 0, 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -1183,6 +1200,7 @@ int main(void)
 		running(a_slow_reader_of_a_block_is_not_behind),
 		running(no_id_before_a_step_is_judged),
 		running(a_step_in_the_middle_is_judged_first),
+		running(a_time_is_not_put_together_of_two_clocks),
 #undef loaded
 #undef running
 	};

@@ -47,7 +47,7 @@ static u64 top_given;		/* numbers of that tick that were given */
 static struct unit_log given;	/* all ids */
 
 /* How the clock was while a read was under way. */
-static s64 offset_min;		/* least real-time offset */
+static s64 real_min;		/* earliest time */
 static s64 real_max;		/* latest time */
 
 static unsigned int depth;	/* of interrupts */
@@ -101,7 +101,7 @@ static void clock_moved(void)
 {
 	s64 real = driven_clock_real();
 
-	offset_min = min_t(s64, offset_min, real - driven_clock_mono());
+	real_min = min_t(s64, real_min, real);
 	real_max = max_t(s64, real_max, real);
 }
 
@@ -225,16 +225,15 @@ static void check_verdict(struct snowflake_run run, bool woken, u64 word_before)
 		check_used_up(woken);
 }
 
-/* @oldest: the time at which the read began, by the clock as it was set since */
 static void check_given(struct snowflake_run run, u32 want, u64 past,
-			u64 top_before, s64 oldest)
+			u64 top_before)
 {
 	u64 last = run.id + run.count - 1;
 	u64 tick = run.id >> SHIFT;
 
 	check(run.count && run.count <= want);
 	check(last >> SHIFT == tick);
-	check(tick >= tick_of(oldest) && tick <= tick_of(real_max));
+	check(tick >= tick_of(real_min) && tick <= tick_of(real_max));
 	/* Not while behind. */
 	check(tick >= top_before);
 	check(((run.id >> 12) & 1023) >= in_force->worker_id);
@@ -302,8 +301,7 @@ static u32 some_want(void)
 
 static void read_some(void)
 {
-	s64 outer_min = offset_min, outer_max = real_max;
-	s64 begin = driven_clock_mono();
+	s64 outer_min = real_min, outer_max = real_max;
 	unsigned int interrupts_before = interrupts;
 	u64 word_before = atomic64_read(&generator.word);
 	u64 top_before = top;
@@ -319,7 +317,7 @@ static void read_some(void)
 		cpu = (cpu + 1) % CPUS;
 
 	real_max = driven_clock_real();
-	offset_min = real_max - begin;
+	real_min = real_max;
 	busy |= 1U << cpu;
 	asleep -= woken;
 	if (depth < DEPTH_MAX && one_in(8))
@@ -333,7 +331,7 @@ static void read_some(void)
 	if (interrupts == interrupts_before)
 		check_verdict(run, woken, word_before);
 	if (run.verdict == SNOWFLAKE_GIVEN) {
-		check_given(run, want, past, top_before, begin + offset_min);
+		check_given(run, want, past, top_before);
 		note_given(file, run);
 		if (woken)
 			atomic_dec(&generator.waiters);
@@ -347,7 +345,7 @@ static void read_some(void)
 		check_until(run);
 	}
 
-	offset_min = min_t(s64, offset_min, outer_min);
+	real_min = min_t(s64, real_min, outer_min);
 	real_max = max_t(s64, real_max, outer_max);
 }
 
