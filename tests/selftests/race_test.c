@@ -14,8 +14,10 @@
 #define FLOCK		64		/* processes, fault 13 */
 #define FLOCK_IDS	100000		/* of each */
 #define FLOCK_MAX_IDS	512
-#define BOUNDARY_NS	(4 * NSEC_PER_SEC)
-#define EARLIEST_NS	(80 * NSEC_PER_USEC)	/* before a tick's end */
+#define BOUNDARY_NS	(3 * NSEC_PER_SEC)
+#define ALARMS		8		/* on each CPU */
+#define EARLY_STEPS	20		/* distances of the alarms from the tick's end */
+#define EARLY_STEP_NS	(4 * NSEC_PER_USEC)
 
 FIXTURE(race) {
 	struct stats before;
@@ -106,9 +108,9 @@ TEST_F_TIMEOUT(race, fault13_64_processes, 120)
  * A generator that reads the clock before the word is wrong only if something
  * holds it up between the two while the tick ends and a peer goes on into the
  * next: it then takes the word for one from the future. So small reads run on
- * every CPU, and so do alarms that go off a little before the end of each tick:
- * their interrupt, and where the kernel is preemptible their thread which spins
- * until the tick is over, hold the readers up just then. A read that may wait,
+ * every CPU, and so do alarms that go off a little before the end of each tick,
+ * some at once to make a long interrupt: it, and where the kernel is preemptible
+ * the threads which spin until the tick is over, hold the readers up just then. A read that may wait,
  * or of one id only, might look again and hide it: these are O_NONBLOCK and of
  * two, and the wrong verdict fails them with ECANCELED.
  */
@@ -122,21 +124,18 @@ struct alarm {
 static void *ring_before_ticks(void *arg)
 {
 	struct alarm *alarm = arg;
-	int64_t early = EARLIEST_NS, tick;
 	struct timespec ts;
+	int64_t tick, at;
 
 	pin_to_cpu(alarm->cpu);
 	while (!atomic_load(&alarm->rs->stop)) {
-		tick = (realtime_ns() / NSEC_PER_MSEC + 2) * NSEC_PER_MSEC;
-		ts.tv_sec = (tick - early) / NSEC_PER_SEC;
-		ts.tv_nsec = (tick - early) % NSEC_PER_SEC;
+		tick = realtime_ns() / NSEC_PER_MSEC + 1;
+		at = tick * NSEC_PER_MSEC - tick % EARLY_STEPS * EARLY_STEP_NS;
+		ts.tv_sec = at / NSEC_PER_SEC;
+		ts.tv_nsec = at % NSEC_PER_SEC;
 		clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &ts, NULL);
-		while (realtime_ns() < tick + 20 * NSEC_PER_USEC)
+		while (realtime_ns() < tick * NSEC_PER_MSEC + 20 * NSEC_PER_USEC)
 			;
-		/* Where in the read it hits is luck: try all distances. */
-		early -= 3 * NSEC_PER_USEC;
-		if (early < 0)
-			early = EARLIEST_NS;
 		alarm->rung++;
 	}
 	return NULL;
@@ -183,7 +182,8 @@ TEST_F_TIMEOUT(boundary, small_reads, 60)
 {
 	unsigned int cpus = cpu_count(), i, rung = 0;
 	struct readers *rs = readers_new(2 * cpus, 2);
-	struct alarm *alarms = calloc(cpus, sizeof(*alarms));
+	unsigned int count = ALARMS * cpus;
+	struct alarm *alarms = calloc(count, sizeof(*alarms));
 	struct reader *r;
 
 	ASSERT_NE(NULL, rs);
@@ -194,7 +194,7 @@ TEST_F_TIMEOUT(boundary, small_reads, 60)
 		r->always_max = true;
 	}
 	ASSERT_EQ(0, readers_start(rs));
-	for (i = 0; i < cpus; i++) {
+	for (i = 0; i < count; i++) {
 		alarms[i].cpu = cpu_nth(i);
 		alarms[i].rs = rs;
 		ASSERT_EQ(0, pthread_create(&alarms[i].thread, NULL,
@@ -203,14 +203,14 @@ TEST_F_TIMEOUT(boundary, small_reads, 60)
 
 	sleep_ns(BOUNDARY_NS);
 	readers_stop(rs);
-	for (i = 0; i < cpus; i++) {
+	for (i = 0; i < count; i++) {
 		pthread_join(alarms[i].thread, NULL);
 		rung += alarms[i].rung;
 	}
 	ksft_print_msg("%ju ids, %u alarms\n", (uintmax_t)readers_ids(rs), rung);
 
 	EXPECT_STREQ("", readers_fault(rs, EAGAIN));
-	EXPECT_LT(100 * cpus, rung);
+	EXPECT_LT(100 * count, rung);
 	EXPECT_LT(1000 * cpus, readers_ids(rs));
 }
 
