@@ -78,7 +78,7 @@ TEST_F(config, writable_by_root_alone)
 		EXPECT_EQ(0, attr_get(cases[i].name, text, sizeof(text)));
 		/* One value, which is no list and has no further line. */
 		EXPECT_NE(0, strlen(text));
-		EXPECT_EQ(NULL, strpbrk(text, " \n")) TH_LOG("%s", cases[i].name);
+		EXPECT_EQ(NULL, strpbrk(text, "\n ")) TH_LOG("%s", cases[i].name);
 	}
 }
 
@@ -297,30 +297,6 @@ enum change {
 	STEP_BACK,
 };
 
-static void rcu_get(const char *name, char value[2])
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/kernel/%s", name);
-	fd = open(path, O_RDONLY);
-	if (fd >= 0 && read(fd, value, 1) != 1)
-		value[0] = '0';
-	close(fd);
-}
-
-static void rcu_put(const char *name, const char *value)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/kernel/%s", name);
-	fd = open(path, O_WRONLY);
-	if (fd >= 0 && write(fd, value, 1) != 1)
-		ksft_print_msg("%s: %s\n", path, strerror(errno));
-	close(fd);
-}
-
 static void change_under_load(struct __test_metadata *_metadata, enum change how,
 			      int changes)
 {
@@ -386,15 +362,9 @@ static void change_under_load(struct __test_metadata *_metadata, enum change how
 TEST_F_TIMEOUT(config, overlapping_ranges_under_load, 60)
 {
 	struct stats before = stats_now();
-	char normal[2] = "0", expedited[2] = "0";
 
-	rcu_get("rcu_normal", normal);
-	rcu_get("rcu_expedited", expedited);
-	rcu_put("rcu_normal", "0");
-	rcu_put("rcu_expedited", "1");
+	rcu_expedite(true);
 	change_under_load(_metadata, EXPEDITED, CHANGES);
-	rcu_put("rcu_expedited", expedited);
-	rcu_put("rcu_normal", normal);
 	EXPECT_EQ(before.refused, stats_now().refused);
 	EXPECT_EQ(before.rewinds, stats_now().rewinds);
 }

@@ -252,6 +252,7 @@ TEST_F_TIMEOUT(load, load_and_unload_100_times, 120)
 	pid_t pid;
 
 	ASSERT_NE(NULL, rs);
+	rcu_expedite(true);
 	for_each_reader(r, rs) {
 		r->flags = r == rs->each ? O_NONBLOCK : 0;
 		logs[r - rs->each] = &r->log;

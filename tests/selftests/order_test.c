@@ -8,12 +8,11 @@
 #include "kselftest_harness.h"
 
 #define WORKER		6
-#define HOP_IDS		200000		/* in all, in each variant */
+#define HOP_IDS		200000		/* by all hoppers, in each variant */
 #define HOPPERS		32		/* so many that no CPU is ever idle */
 #define SHARERS		4
 #define HANDOVERS	20000
 #define SHARED_IDS	100000		/* of each thread on the shared file */
-#define LOG_ROOM	(HOP_IDS + 1)
 
 /*
  * Threads that hop to another CPU before every single read. A block left on
@@ -122,7 +121,7 @@ TEST_F_TIMEOUT(order, hop_before_every_read, 120)
 	}
 	for (i = 0; i < files; i++) {
 		logs[i] = &log[i];
-		ASSERT_EQ(0, log_init(&log[i], LOG_ROOM));
+		ASSERT_EQ(0, log_init(&log[i], HOP_IDS));
 	}
 
 	for (i = 0; i < HOPPERS; i++) {

@@ -110,9 +110,9 @@ TEST_F_TIMEOUT(race, fault13_64_processes, 120)
  * next: it then takes the word for one from the future. So small reads run on
  * every CPU, and so do alarms that go off a little before the end of each tick,
  * some at once to make a long interrupt: it, and where the kernel is preemptible
- * the threads which spin until the tick is over, hold the readers up just then. A read that may wait,
- * or of one id only, might look again and hide it: these are O_NONBLOCK and of
- * two, and the wrong verdict fails them with ECANCELED.
+ * the threads which spin until the tick is over, hold the readers up just then.
+ * A read that may wait, or of one id only, might look again and hide it: these
+ * are O_NONBLOCK and of two, and the wrong verdict fails them with ECANCELED.
  */
 struct alarm {
 	pthread_t thread;

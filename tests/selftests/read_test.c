@@ -14,7 +14,7 @@
 #define HUGE_BYTES	(1UL << 31)
 #define HUGE_MS		100		/* how long the huge read may go on */
 #define LOOPS		3		/* ticks' worth of ids, fault 17 */
-#define FAULT_ROUNDS	200
+#define ROUNDS		200
 #define SPLICE_IDS	4096
 #define DRAINS		50
 
@@ -108,7 +108,7 @@ TEST_F(read, an_id_is_of_the_moment)
 	uint64_t id;
 	int i;
 
-	for (i = 0; i < FAULT_ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, pin_to_cpu(self->cpu[i / 2 % 2]));
 		sleep_ns(i % 4 * NSEC_PER_MSEC);
 		before = realtime_ns() / NSEC_PER_MSEC;
@@ -204,50 +204,53 @@ TEST_F(read, fault24_2_to_the_31_bytes_interrupted)
 }
 
 /*
- * Buffers that begin @before bytes ahead of a page that is not there: whole
+ * A buffer that begins @before bytes ahead of a page that is not there: whole
  * ids up to it, or EFAULT; not a byte of a further id; none minted twice.
  */
+static void read_into_the_edge(struct __test_metadata *_metadata,
+			       const FIXTURE_DATA(read) *self,
+			       size_t before, size_t size, uint64_t *last)
+{
+	uint8_t *at = self->end - before;
+	ssize_t want, got;
+	uint64_t id;
+
+	want = before < size ? before : size;
+	want -= want % ID_SIZE;
+
+	memset(self->mapping, CANARY, self->page);
+	got = read(self->fd, at, size);
+	if (got < 0)
+		got = -errno;
+	EXPECT_EQ(want ?: -EFAULT, got) {
+		TH_LOG("read of %zu bytes, %zu before the page", size, before);
+	}
+	if (got < 0)
+		got = 0;
+	EXPECT_TRUE(rising(at, got / ID_SIZE, last));
+	EXPECT_TRUE(all_canary(self->mapping, at));
+	EXPECT_TRUE(all_canary(at + got, self->end)) {
+		TH_LOG("a part of an id: %zu bytes, %zu before the page", size, before);
+	}
+
+	ASSERT_EQ(0, read_id(self->fd, &id));
+	EXPECT_TRUE(rising(&id, 1, last));
+}
+
 TEST_F(read, fault24_across_an_unmapped_page)
 {
-	static const unsigned int before[] = {
+	static const size_t before[] = {
 		0, 1, 4, 7, 8, 9, 12, 15, 16, 20, 24, 63, 64, 65, 511, 512, 513,
 		4088, 4091, 4095, 4096,
 	};
-	static const unsigned int sizes[] = { 8, 16, 64, 4096, 65536 };
-	uint64_t last = 0, between;
-	unsigned int i, k, round;
+	static const size_t sizes[] = { 8, 16, 64, 4096, 65536 };
+	uint64_t last = 0;
+	unsigned int i, k;
 
-	for (round = 0; round < FAULT_ROUNDS / 50; round++)
 	for (i = 0; i < ARRAY_SIZE(before); i++)
-	for (k = 0; k < ARRAY_SIZE(sizes); k++) {
-		uint8_t *at = self->end - before[i];
-		ssize_t want, got;
-
-		if ((long)before[i] > self->page)
-			continue;
-		want = before[i] < sizes[k] ? before[i] : sizes[k];
-		want -= want % ID_SIZE;
-
-		memset(self->mapping, CANARY, self->page);
-		got = read(self->fd, at, sizes[k]);
-		if (got < 0)
-			got = -errno;
-		EXPECT_EQ(want ?: -EFAULT, got) {
-			TH_LOG("read of %u bytes, %u before the page",
-			       sizes[k], before[i]);
-		}
-		if (got < 0)
-			got = 0;
-		EXPECT_TRUE(rising(at, got / ID_SIZE, &last));
-		EXPECT_TRUE(all_canary(self->mapping, at));
-		EXPECT_TRUE(all_canary(at + got, self->end)) {
-			TH_LOG("a part of an id: %u bytes, %u before the page",
-			       sizes[k], before[i]);
-		}
-
-		ASSERT_EQ(0, read_id(self->fd, &between));
-		EXPECT_TRUE(rising(&between, 1, &last));
-	}
+		for (k = 0; k < ARRAY_SIZE(sizes); k++)
+			read_into_the_edge(_metadata, self, before[i], sizes[k],
+					   &last);
 }
 
 TEST_F(read, fault24_addresses_that_are_never_good)
@@ -260,7 +263,7 @@ TEST_F(read, fault24_addresses_that_are_never_good)
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, constant);
 
-	for (i = 0; i < FAULT_ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; i++) {
 		static const size_t sizes[] = { 8, 24, 1024, 32768 };
 		size_t size = sizes[i % ARRAY_SIZE(sizes)];
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "snowflake_test.h"
+#include "kselftest.h"
 
 #define SETTLE_NS	(10 * NSEC_PER_SEC)	/* for a clock to be caught up with */
 #define UNLOAD_NS	(10 * NSEC_PER_SEC)	/* for other users to let go */
@@ -268,10 +269,45 @@ const char *missing(unsigned int needs)
 	if (needs & NEED_CPUS && cpu_count() < 2)
 		return "one CPU only: needs two";
 	if (needs & NEED_MACHINE && access(module_file(), R_OK))
-		return "sets the clock or unloads the module: give its file in SNOWFLAKE_KO to allow that";
+		return "sets the clock or unloads the module: SNOWFLAKE_KO allows it";
 	if (needs & NEED_ICOUNT && (!icount || strcmp(icount, "1")))
-		return "figures hold only where time follows instructions: SNOWFLAKE_ICOUNT=1 says so";
+		return "time does not follow instructions: SNOWFLAKE_ICOUNT=1 says it does";
 	return NULL;
+}
+
+/* What the kernel had in these before; "" until it was changed. */
+struct rcu_knob {
+	const char *path;
+	const char *hurried;
+	char before[2];
+};
+
+static struct rcu_knob rcu_knobs[] = {
+	/* A preemptible kernel insists on normal ones otherwise. */
+	{ .path = "/sys/kernel/rcu_normal", .hurried = "0" },
+	{ .path = "/sys/kernel/rcu_expedited", .hurried = "1" },
+};
+
+void rcu_expedite(bool on)
+{
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(rcu_knobs); i++) {
+		struct rcu_knob *knob = &rcu_knobs[i];
+
+		if (!on) {
+			if (knob->before[0])
+				file_put(knob->path, knob->before);
+			continue;
+		}
+		fd = open(knob->path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (read(fd, knob->before, 1) == 1)
+			file_put(knob->path, knob->hurried);
+		close(fd);
+	}
 }
 
 int reset(void)
@@ -283,6 +319,7 @@ int reset(void)
 	if (!module_loaded())
 		module_load("");
 
+	rcu_expedite(false);
 	err = clock_restore();
 	if (!err)
 		err = attr_put("worker_id", "-1\n");

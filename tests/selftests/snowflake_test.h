@@ -119,6 +119,9 @@ enum need {
 
 const char *missing(unsigned int needs);
 
+/* Grace periods in microseconds instead of ticks; reset() takes it back. */
+void rcu_expedite(bool on);
+
 /*
  * reset() brings clock, CPUs and attributes back to their defaults, with no
  * worker id. start() sets the worker id and returns once an id was read.
