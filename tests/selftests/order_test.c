@@ -8,7 +8,7 @@
 #include "kselftest_harness.h"
 
 #define WORKER		6
-#define HOP_IDS		200000		/* by all hoppers, in each variant */
+#define HOP_IDS		100000		/* by all hoppers, in each of two variants */
 #define HOPPERS		32		/* so many that no CPU is ever idle */
 #define SHARERS		4
 #define HANDOVERS	20000

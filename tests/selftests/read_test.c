@@ -207,19 +207,19 @@ TEST_F(read, fault24_2_to_the_31_bytes_interrupted)
  * A buffer that begins @before bytes ahead of a page that is not there: whole
  * ids up to it, or EFAULT; not a byte of a further id; none minted twice.
  */
-static void read_into_the_edge(struct __test_metadata *_metadata,
-			       const FIXTURE_DATA(read) *self,
-			       size_t before, size_t size, uint64_t *last)
+static void read_into_the_edge(struct __test_metadata *_metadata, int fd,
+			       uint8_t *page, uint8_t *end, size_t before,
+			       size_t size, uint64_t *last)
 {
-	uint8_t *at = self->end - before;
+	uint8_t *at = end - before;
 	ssize_t want, got;
 	uint64_t id;
 
 	want = before < size ? before : size;
 	want -= want % ID_SIZE;
 
-	memset(self->mapping, CANARY, self->page);
-	got = read(self->fd, at, size);
+	memset(page, CANARY, end - page);
+	got = read(fd, at, size);
 	if (got < 0)
 		got = -errno;
 	EXPECT_EQ(want ?: -EFAULT, got) {
@@ -228,12 +228,12 @@ static void read_into_the_edge(struct __test_metadata *_metadata,
 	if (got < 0)
 		got = 0;
 	EXPECT_TRUE(rising(at, got / ID_SIZE, last));
-	EXPECT_TRUE(all_canary(self->mapping, at));
-	EXPECT_TRUE(all_canary(at + got, self->end)) {
+	EXPECT_TRUE(all_canary(page, at));
+	EXPECT_TRUE(all_canary(at + got, end)) {
 		TH_LOG("a part of an id: %zu bytes, %zu before the page", size, before);
 	}
 
-	ASSERT_EQ(0, read_id(self->fd, &id));
+	ASSERT_EQ(0, read_id(fd, &id));
 	EXPECT_TRUE(rising(&id, 1, last));
 }
 
@@ -249,8 +249,8 @@ TEST_F(read, fault24_across_an_unmapped_page)
 
 	for (i = 0; i < ARRAY_SIZE(before); i++)
 		for (k = 0; k < ARRAY_SIZE(sizes); k++)
-			read_into_the_edge(_metadata, self, before[i], sizes[k],
-					   &last);
+			read_into_the_edge(_metadata, self->fd, self->mapping,
+					   self->end, before[i], sizes[k], &last);
 }
 
 TEST_F(read, fault24_addresses_that_are_never_good)

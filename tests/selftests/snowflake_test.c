@@ -316,8 +316,9 @@ int reset(void)
 
 	/* A test that was killed may have left these behind. */
 	file_put("/sys/devices/system/cpu/cpu1/online", "1");
-	if (!module_loaded())
-		module_load("");
+	if (!module_loaded() && module_load(""))
+		fprintf(stderr, "# no %s: load the module or name it in SNOWFLAKE_KO\n",
+			DEVICE);
 
 	rcu_expedite(false);
 	err = clock_restore();
