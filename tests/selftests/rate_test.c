@@ -11,9 +11,42 @@
 
 #define WORKER		10
 #define RATE_NS		NSEC_PER_SEC
+#define QUIET_NS	(NSEC_PER_SEC / 2)
+#define QUIET_PERMILLE	950		/* idle, at the least */
+#define QUIET_TRIES	60
 #define RATE_PERMILLE	995		/* of the ceiling, at the least */
 #define CPU_PERMILLE	50		/* at the most */
 #define FAIR_PERMILLE	100		/* of the ceiling, for each of two */
+
+/* Idle time of the machine, in ns; the kernel tells it in USER_HZ. */
+static int64_t idle_ns(void)
+{
+	long long idle = 0;
+	FILE *stat = fopen("/proc/stat", "r");
+
+	if (stat) {
+		if (fscanf(stat, "cpu %*d %*d %*d %lld", &idle) != 1)
+			idle = 0;
+		fclose(stat);
+	}
+	return idle * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+}
+
+/* A machine that has just booted is busy with itself for a while. */
+static bool becomes_quiet(void)
+{
+	int64_t idle;
+	int i;
+
+	for (i = 0; i < QUIET_TRIES; i++) {
+		idle = idle_ns();
+		sleep_ns(QUIET_NS);
+		idle = idle_ns() - idle;
+		if (idle >= QUIET_NS * QUIET_PERMILLE / 1000)
+			return true;
+	}
+	return false;
+}
 
 FIXTURE(rate) {
 	struct stats before;
@@ -25,6 +58,7 @@ FIXTURE_SETUP(rate)
 
 	if (why)
 		SKIP(return, "%s", why);
+	ASSERT_TRUE(becomes_quiet());
 	ASSERT_EQ(0, reset());
 	ASSERT_EQ(0, start(WORKER));
 	self->before = stats_now();
@@ -46,20 +80,6 @@ static int64_t cpu_ns(void)
 	getrusage(RUSAGE_SELF, &use);
 	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * NSEC_PER_SEC +
 	       (use.ru_utime.tv_usec + use.ru_stime.tv_usec) * NSEC_PER_USEC;
-}
-
-/* Idle time of the machine, in ns; the kernel tells it in USER_HZ. */
-static int64_t idle_ns(void)
-{
-	long long idle = 0;
-	FILE *stat = fopen("/proc/stat", "r");
-
-	if (stat) {
-		if (fscanf(stat, "cpu %*d %*d %*d %lld", &idle) != 1)
-			idle = 0;
-		fclose(stat);
-	}
-	return idle * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
 }
 
 /* 64 KiB are two ticks' worth: each read asks for twice what there is. */
