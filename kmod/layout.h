@@ -8,11 +8,25 @@
 
 #include "portable.h"
 
+/* No layout has longer ticks, in ms: ids would no longer tell the time. */
+#define SNOWFLAKE_TICK_MAX_MS 1000
+
+/**
+ * enum snowflake_layout_order - what stands below the timestamp
+ * @SNOWFLAKE_WORKER_SEQUENCE: the worker id, and the sequence lowest
+ * @SNOWFLAKE_SEQUENCE_WORKER: the sequence, and the worker id lowest
+ */
+enum snowflake_layout_order {
+	SNOWFLAKE_WORKER_SEQUENCE,
+	SNOWFLAKE_SEQUENCE_WORKER,
+};
+
 /**
  * struct snowflake_layout - the make-up of an id
  * @timestamp_bits: width of the timestamp field, which counts ticks
  * @worker_bits: width of the worker id field
- * @sequence_bits: width of the sequence field, lowest in the id
+ * @sequence_bits: width of the sequence field
+ * @order: an enum snowflake_layout_order
  * @tick_ms: length of a tick, in milliseconds
  * @epoch_ms: the instant of tick 0, in Unix milliseconds
  */
@@ -20,6 +34,7 @@ struct snowflake_layout {
 	u8 timestamp_bits;
 	u8 worker_bits;
 	u8 sequence_bits;
+	u8 order;
 	u16 tick_ms;
 	u64 epoch_ms;
 };
@@ -32,15 +47,38 @@ struct snowflake_layout {
  */
 struct snowflake_fields {
 	u64 tick;
-	u32 worker;
-	u32 sequence;
+	u64 worker;
+	u64 sequence;
 };
 
-/* 41 / 10 / 12, one tick a millisecond: the layout that gave ids their name. */
-extern const struct snowflake_layout snowflake_layout_twitter;
+/**
+ * enum snowflake_preset - the layouts that have a name
+ * @SNOWFLAKE_TWITTER: the one that gave ids their name; the default
+ * @SNOWFLAKE_INSTAGRAM: shards for routing
+ * @SNOWFLAKE_DISCORD: the default's widths, from 2015 on
+ * @SNOWFLAKE_SONYFLAKE: ticks of 10 ms, sequence above the worker id
+ * @SNOWFLAKE_JS53: safe in a JavaScript number
+ * @SNOWFLAKE_CUSTOM: none of these
+ */
+enum snowflake_preset {
+	SNOWFLAKE_TWITTER,
+	SNOWFLAKE_INSTAGRAM,
+	SNOWFLAKE_DISCORD,
+	SNOWFLAKE_SONYFLAKE,
+	SNOWFLAKE_JS53,
+	SNOWFLAKE_CUSTOM,
+};
 
+/* By enum snowflake_preset; custom has no layout of its own. */
+extern const struct snowflake_layout snowflake_layouts[SNOWFLAKE_CUSTOM];
+
+const char *snowflake_layout_check(const struct snowflake_layout *layout,
+				   u64 now_ms);
 u64 snowflake_layout_last_tick(const struct snowflake_layout *layout);
+u64 snowflake_layout_ends_ms(const struct snowflake_layout *layout);
 u64 snowflake_layout_tick_to_ms(const struct snowflake_layout *layout, u64 tick);
+u64 snowflake_layout_encode(const struct snowflake_layout *layout,
+			    const struct snowflake_fields *fields);
 void snowflake_layout_decode(const struct snowflake_layout *layout, u64 id,
 			     struct snowflake_fields *fields);
 
@@ -62,9 +100,9 @@ snowflake_layout_shift(const struct snowflake_layout *layout)
  *
  * Return: how many worker ids there are; the highest is one less.
  */
-static inline u32 snowflake_layout_workers(const struct snowflake_layout *layout)
+static inline u64 snowflake_layout_workers(const struct snowflake_layout *layout)
 {
-	return 1U << layout->worker_bits;
+	return 1ULL << layout->worker_bits;
 }
 
 /**
@@ -73,10 +111,10 @@ static inline u32 snowflake_layout_workers(const struct snowflake_layout *layout
  *
  * Return: how many numbers a worker has in each tick.
  */
-static inline u32
+static inline u64
 snowflake_layout_sequences(const struct snowflake_layout *layout)
 {
-	return 1U << layout->sequence_bits;
+	return 1ULL << layout->sequence_bits;
 }
 
 #endif /* SNOWFLAKE_LAYOUT_H */

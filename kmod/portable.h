@@ -49,6 +49,9 @@ typedef int64_t s64;
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define S64_MAX INT64_MAX
+#define S64_MIN INT64_MIN
+#define U64_MAX UINT64_MAX
+#define U32_MAX UINT32_MAX
 
 #define NSEC_PER_USEC 1000L
 #define NSEC_PER_MSEC 1000000L
@@ -97,6 +100,11 @@ typedef struct {
 static inline int atomic_read(const atomic_t *v)
 {
 	return __atomic_load_n(&v->counter, __ATOMIC_RELAXED);
+}
+
+static inline void atomic_set(atomic_t *v, int to)
+{
+	__atomic_store_n(&v->counter, to, __ATOMIC_RELAXED);
 }
 
 static inline void atomic_inc(atomic_t *v)

@@ -5,8 +5,10 @@
 #include <linux/device.h>
 #include <linux/sysfs.h>
 
+#include "clone.h"
 #include "config.h"
 #include "host.h"
+#include "watch.h"
 
 /* An attribute that is an item of the configuration. */
 struct item_attribute {
@@ -22,7 +24,7 @@ static enum snowflake_item item_of(struct device_attribute *attr)
 static ssize_t item_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
-	return sysfs_emit(buf, "%lld\n", snowflake_config_read(item_of(attr)));
+	return snowflake_config_print(item_of(attr), buf);
 }
 
 static ssize_t item_store(struct device *dev, struct device_attribute *attr,
@@ -31,11 +33,14 @@ static ssize_t item_store(struct device *dev, struct device_attribute *attr,
 	return snowflake_config_write(item_of(attr), buf) ?: count;
 }
 
-#define ITEM_ATTR_RW(_name, _item)					\
+#define ITEM_ATTR(_name, _mode, _show, _item)				\
 static struct item_attribute item_attr_##_name = {			\
-	.attr = __ATTR(_name, 0644, item_show, item_store),		\
+	.attr = __ATTR(_name, _mode, _show, item_store),		\
 	.item = _item,							\
 }
+
+#define ITEM_ATTR_RW(_name, _item)					\
+	ITEM_ATTR(_name, 0644, item_show, _item)
 
 /* An attribute that is a value to look at. */
 #define VALUE_ATTR_RO(name, value)					\
@@ -47,61 +52,61 @@ static ssize_t name##_show(struct device *dev,				\
 									\
 static DEVICE_ATTR_RO(name)
 
-static struct snowflake_layout layout(void)
+/* To the nearest millisecond. */
+static u64 ms(u64 ns)
 {
-	struct snowflake_layout layout;
-
-	snowflake_config_layout(&layout);
-	return layout;
+	return div_u64(ns + NSEC_PER_MSEC / 2, NSEC_PER_MSEC);
 }
 
 ITEM_ATTR_RW(worker_id, SNOWFLAKE_WORKER_ID);
 ITEM_ATTR_RW(worker_count, SNOWFLAKE_WORKER_COUNT);
+ITEM_ATTR_RW(sharing, SNOWFLAKE_SHARING);
 ITEM_ATTR_RW(cpu_block, SNOWFLAKE_CPU_BLOCK);
+ITEM_ATTR_RW(sequence_start, SNOWFLAKE_SEQUENCE_START);
+ITEM_ATTR_RW(rewind_policy, SNOWFLAKE_REWIND_POLICY);
 ITEM_ATTR_RW(rewind_wait_ms, SNOWFLAKE_REWIND_WAIT_MS);
-
-static const char * const states[] = {
-	[SNOWFLAKE_GIVEN] = "running",
-	[SNOWFLAKE_EXHAUSTED] = "running",
-	[SNOWFLAKE_CLOSED] = "running",
-	[SNOWFLAKE_SKEWED] = "running",
-	[SNOWFLAKE_NO_WORKER] = "no-worker",
-	[SNOWFLAKE_ENDED] = "ended",
-	[SNOWFLAKE_BEHIND] = "behind",
-};
+ITEM_ATTR_RW(lead_limit_ms, SNOWFLAKE_LEAD_LIMIT_MS);
+ITEM_ATTR_RW(forward_limit_ms, SNOWFLAKE_FORWARD_LIMIT_MS);
+ITEM_ATTR(accept_jump, 0200, NULL, SNOWFLAKE_ACCEPT_JUMP);
+ITEM_ATTR_RW(not_before_ms, SNOWFLAKE_NOT_BEFORE_MS);
+ITEM_ATTR_RW(not_after_ms, SNOWFLAKE_NOT_AFTER_MS);
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr,
 			  char *buf)
 {
-	struct snowflake_run run;
-
-	preempt_disable();
-	run = snowflake_generator_probe(&snowflake_host.generator,
-					&snowflake_host.clock);
-	preempt_enable();
-	return sysfs_emit(buf, "%s\n", states[run.verdict]);
+	return sysfs_emit(buf, "%s\n", snowflake_watch_state());
 }
 static DEVICE_ATTR_RO(state);
 
-/* 0 as long as there is nothing to tell. */
-static u64 last_timestamp(void)
-{
-	struct snowflake_layout in = layout();
-	u64 tick;
+VALUE_ATTR_RO(generation, snowflake_host_generation());
+VALUE_ATTR_RO(clone_detection, snowflake_clone_detection());
 
-	if (!snowflake_generator_last_tick(&snowflake_host.generator, &in,
-					   &tick))
-		return 0;
-	return snowflake_layout_tick_to_ms(&in, tick);
+/* Upwards, so that 0 means none. */
+static u64 lead_ms(void)
+{
+	return div_u64(snowflake_clock_lead(&snowflake_host.clock) +
+		       NSEC_PER_MSEC - 1, NSEC_PER_MSEC);
 }
-VALUE_ATTR_RO(last_timestamp_ms, last_timestamp());
+VALUE_ATTR_RO(lead_ms, lead_ms());
+VALUE_ATTR_RO(last_timestamp_ms, snowflake_config_last_ms());
 
 static struct attribute *snowflake_attrs[] = {
 	&item_attr_worker_id.attr.attr,
 	&item_attr_worker_count.attr.attr,
+	&item_attr_sharing.attr.attr,
 	&item_attr_cpu_block.attr.attr,
+	&item_attr_sequence_start.attr.attr,
+	&item_attr_rewind_policy.attr.attr,
 	&item_attr_rewind_wait_ms.attr.attr,
+	&item_attr_lead_limit_ms.attr.attr,
+	&item_attr_forward_limit_ms.attr.attr,
+	&item_attr_accept_jump.attr.attr,
+	&item_attr_not_before_ms.attr.attr,
+	&item_attr_not_after_ms.attr.attr,
 	&dev_attr_state.attr,
+	&dev_attr_generation.attr,
+	&dev_attr_clone_detection.attr,
+	&dev_attr_lead_ms.attr,
 	&dev_attr_last_timestamp_ms.attr,
 	NULL
 };
@@ -112,42 +117,33 @@ static const struct attribute_group snowflake_group = {
 
 /* layout/ */
 
-static ssize_t preset_show(struct device *dev, struct device_attribute *attr,
-			   char *buf)
-{
-	return sysfs_emit(buf, "twitter\n");
-}
-static DEVICE_ATTR_RO(preset);
-
-static ssize_t order_show(struct device *dev, struct device_attribute *attr,
-			  char *buf)
-{
-	return sysfs_emit(buf, "worker-sequence\n");
-}
-static DEVICE_ATTR_RO(order);
-
 static u64 ends(void)
 {
-	struct snowflake_layout in = layout();
+	struct snowflake_layout layout;
 
-	return snowflake_layout_tick_to_ms(&in, snowflake_layout_last_tick(&in));
+	snowflake_config_layout(&layout);
+	if (snowflake_layout_check(&layout, U64_MAX))
+		return 0;
+	return snowflake_layout_ends_ms(&layout);
 }
 
-VALUE_ATTR_RO(timestamp_bits, layout().timestamp_bits);
-VALUE_ATTR_RO(worker_bits, layout().worker_bits);
-VALUE_ATTR_RO(sequence_bits, layout().sequence_bits);
-VALUE_ATTR_RO(tick_ms, layout().tick_ms);
-VALUE_ATTR_RO(epoch_ms, layout().epoch_ms);
+ITEM_ATTR_RW(preset, SNOWFLAKE_PRESET);
+ITEM_ATTR_RW(timestamp_bits, SNOWFLAKE_TIMESTAMP_BITS);
+ITEM_ATTR_RW(worker_bits, SNOWFLAKE_WORKER_BITS);
+ITEM_ATTR_RW(sequence_bits, SNOWFLAKE_SEQUENCE_BITS);
+ITEM_ATTR_RW(order, SNOWFLAKE_ORDER);
+ITEM_ATTR_RW(tick_ms, SNOWFLAKE_TICK_MS);
+ITEM_ATTR_RW(epoch_ms, SNOWFLAKE_EPOCH_MS);
 VALUE_ATTR_RO(ends_ms, ends());
 
 static struct attribute *layout_attrs[] = {
-	&dev_attr_preset.attr,
-	&dev_attr_timestamp_bits.attr,
-	&dev_attr_worker_bits.attr,
-	&dev_attr_sequence_bits.attr,
-	&dev_attr_order.attr,
-	&dev_attr_tick_ms.attr,
-	&dev_attr_epoch_ms.attr,
+	&item_attr_preset.attr.attr,
+	&item_attr_timestamp_bits.attr.attr,
+	&item_attr_worker_bits.attr.attr,
+	&item_attr_sequence_bits.attr.attr,
+	&item_attr_order.attr.attr,
+	&item_attr_tick_ms.attr.attr,
+	&item_attr_epoch_ms.attr.attr,
 	&dev_attr_ends_ms.attr,
 	NULL
 };
@@ -177,12 +173,6 @@ static struct snowflake_steps steps(void)
 	return steps;
 }
 
-/* To the nearest millisecond. */
-static u64 ms(u64 ns)
-{
-	return div_u64(ns + NSEC_PER_MSEC / 2, NSEC_PER_MSEC);
-}
-
 VALUE_ATTR_RO(ids, minted());
 VALUE_ATTR_RO(refused, atomic64_read(&snowflake_host.refused));
 VALUE_ATTR_RO(exhausted, atomic64_read(&snowflake_host.exhausted));
@@ -190,6 +180,9 @@ VALUE_ATTR_RO(rewinds, steps().rewinds);
 VALUE_ATTR_RO(rewind_last_ms, ms(steps().rewind_last_ns));
 VALUE_ATTR_RO(rewind_max_ms, ms(steps().rewind_max_ns));
 VALUE_ATTR_RO(rewind_total_ms, ms(steps().rewind_total_ns));
+VALUE_ATTR_RO(forward_steps, steps().forward);
+VALUE_ATTR_RO(forward_max_ms, ms(steps().forward_max_ns));
+VALUE_ATTR_RO(clones, atomic_read(&snowflake_host.clones));
 
 static struct attribute *stats_attrs[] = {
 	&dev_attr_ids.attr,
@@ -199,6 +192,9 @@ static struct attribute *stats_attrs[] = {
 	&dev_attr_rewind_last_ms.attr,
 	&dev_attr_rewind_max_ms.attr,
 	&dev_attr_rewind_total_ms.attr,
+	&dev_attr_forward_steps.attr,
+	&dev_attr_forward_max_ms.attr,
+	&dev_attr_clones.attr,
 	NULL
 };
 

@@ -11,15 +11,19 @@
 
 /**
  * struct snowflake_waiter - what one read call has waited so far
+ * @order: the file that reads
+ * @request: what the next attempt asks for, kept up to date but for its want
  * @nonblock: it must not wait
- * @counted: it slept for a tick and is owed a number
+ * @lineage: it is counted as a waiter of a word of this lineage; 0 if it is not
  * @looks: how often in a row it looked again at a skewed clock
  * @deadline: until when it waits while behind, in ns of CLOCK_MONOTONIC; 0 as
  *	long as it was not behind
  */
 struct snowflake_waiter {
+	const struct snowflake_order *order;
+	struct snowflake_request request;
 	bool nonblock;
-	bool counted;
+	u32 lineage;
 	unsigned int looks;
 	s64 deadline;
 };

@@ -8,10 +8,15 @@
 #include <linux/poll.h>
 #include <linux/types.h>
 
+struct device;
+
 int snowflake_watch_init(void);
+void snowflake_watch_notify(struct device *device);
 void snowflake_watch_exit(void);
 void snowflake_watch_poll(struct file *file, poll_table *table);
 void snowflake_watch_until(s64 until);
 void snowflake_watch_wake(void);
+void snowflake_watch_end(u64 ends_ms);
+const char *snowflake_watch_state(void);
 
 #endif /* SNOWFLAKE_WATCH_H */
