@@ -9,6 +9,7 @@ static s64 mono;
 static s64 offsets[2];		/* by enum tk_offsets */
 
 static void (*interrupt)(void);
+static unsigned int interrupt_after;	/* so many more readings */
 
 /**
  * driven_clock_start - start a machine anew
@@ -72,13 +73,24 @@ void driven_clock_suspend(s64 ns)
 }
 
 /**
- * driven_clock_interrupt - hold up the next to read the clock
+ * driven_clock_interrupt_later - hold up one who reads the clock
+ * @after: after so many readings: 0 is the next
  * @handler: called once, when the reader has the monotonic time but does not
- *	yet know more: what others do in the meantime
+ *	yet know more: what others do in the meantime; NULL for nothing
+ */
+void driven_clock_interrupt_later(unsigned int after, void (*handler)(void))
+{
+	interrupt = handler;
+	interrupt_after = after;
+}
+
+/**
+ * driven_clock_interrupt - hold up the next to read the clock
+ * @handler: as for driven_clock_interrupt_later()
  */
 void driven_clock_interrupt(void (*handler)(void))
 {
-	interrupt = handler;
+	driven_clock_interrupt_later(0, handler);
 }
 
 ktime_t ktime_get(void)
@@ -86,7 +98,7 @@ ktime_t ktime_get(void)
 	s64 now = READ_ONCE(mono);
 	void (*handler)(void) = interrupt;
 
-	if (handler) {
+	if (handler && !interrupt_after--) {
 		interrupt = NULL;
 		handler();
 	}

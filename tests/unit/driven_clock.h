@@ -14,6 +14,7 @@ s64 driven_clock_real(void);
 void driven_clock_advance(s64 ns);
 void driven_clock_step(s64 ns);
 void driven_clock_suspend(s64 ns);
+void driven_clock_interrupt_later(unsigned int after, void (*handler)(void));
 void driven_clock_interrupt(void (*handler)(void));
 
 #endif /* SNOWFLAKE_DRIVEN_CLOCK_H */

@@ -15,8 +15,7 @@
 #define FULL 4096U		/* numbers of one worker in one tick */
 #define WORKER 7
 
-static struct snowflake_generator generator;
-static struct snowflake_clock watched;
+static struct unit_host host;
 static struct snowflake_config first_config;
 static struct snowflake_block cpus[4];
 static struct snowflake_order files[4];
@@ -43,7 +42,7 @@ static void set_to(u64 tick, s64 ns)
 {
 	driven_clock_step(tick_start(&first_config, tick) + ns -
 			  driven_clock_real());
-	snowflake_clock_judge(&watched);
+	snowflake_clock_judge(&host.clock);
 }
 
 /* A module just loaded, without a worker id. */
@@ -55,22 +54,22 @@ static void load(const struct snowflake_layout *layout, u64 tick)
 	first_config.layout = *layout;
 	snowflake_config_derive(&first_config);
 	driven_clock_start(tick_start(&first_config, tick));
-	snowflake_clock_init(&watched);
-	snowflake_generator_init(&generator);
+	unit_host_exit(&host);
+	unit_host_init(&host);
 	memset(cpus, 0, sizeof(cpus));
 	for (i = 0; i < ARRAY_SIZE(files); i++)
-		snowflake_order_init(&files[i]);
+		snowflake_order_init(&files[i], 0);
 }
 
-static void use(const struct snowflake_config *config)
+static void use(struct snowflake_config *config)
 {
-	unit_put_in_force(&generator, &watched, config, NULL);
+	unit_host_put_in_force(&host, config);
 }
 
 static int setup_loaded(void **state)
 {
 	(void)state;
-	load(&snowflake_layout_twitter, TICK);
+	load(&snowflake_layouts[SNOWFLAKE_TWITTER], TICK);
 	return 0;
 }
 
@@ -78,27 +77,54 @@ static int setup_loaded(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	load(&snowflake_layout_twitter, TICK - 1);
+	load(&snowflake_layouts[SNOWFLAKE_TWITTER], TICK - 1);
 	use(&first_config);
 	wait_for(TICK, 0);
 	return 0;
 }
 
+static struct snowflake_run take_asked(int cpu, int file,
+				       struct snowflake_request request)
+{
+	return snowflake_generator_take(host.config, &host.clock, &cpus[cpu],
+					&files[file], &request);
+}
+
 static struct snowflake_run take(int cpu, int file, u32 want)
 {
-	return snowflake_generator_take(&generator, &watched, &cpus[cpu],
-					&files[file], want, false);
+	return take_asked(cpu, file, (struct snowflake_request) {
+				  .want = want,
+			  });
 }
 
 static struct snowflake_run take_woken(int cpu, int file, u32 want)
 {
-	return snowflake_generator_take(&generator, &watched, &cpus[cpu],
-					&files[file], want, true);
+	return take_asked(cpu, file, (struct snowflake_request) {
+				  .want = want,
+				  .woken = true,
+			  });
+}
+
+/* Past the block of the CPU, whatever there is in it. */
+static struct snowflake_run claim(int cpu, int file, u32 want)
+{
+	struct snowflake_request request = { .want = want };
+
+	return snowflake_generator_claim(host.config, &host.clock, &cpus[cpu],
+					 &files[file], &request);
+}
+
+static struct snowflake_run probe(int file)
+{
+	u64 space;
+
+	return snowflake_generator_probe(host.config, &host.clock, &files[file],
+					 &space);
 }
 
 static u64 word(void)
 {
-	return atomic64_read(&generator.word);
+	return atomic64_read(&host.config->words->next);
 }
 
 static u64 make_id(u64 tick, u32 worker, u32 sequence)
@@ -142,7 +168,7 @@ static void assert_rewinds(u64 count)
 {
 	struct snowflake_steps steps;
 
-	snowflake_clock_steps(&watched, &steps);
+	snowflake_clock_steps(&host.clock, &steps);
 	assert_int_equal(steps.rewinds, count);
 }
 
@@ -155,7 +181,7 @@ static void without_a_worker_id_nothing_is_given(void **state)
 {
 	(void)state;
 	assert_refused(take(0, 0, 1), SNOWFLAKE_NO_WORKER);
-	assert_refused(snowflake_generator_probe(&generator, &watched),
+	assert_refused(probe(0),
 		       SNOWFLAKE_NO_WORKER);
 	assert_int_equal(word(), 0);
 }
@@ -195,27 +221,25 @@ static void the_floor_is_that_of_a_judged_clock(void **state)
 	assert_rewinds(1);
 }
 
-static void the_last_tick_is_that_of_the_word(void **state)
+static void assert_used(u64 end)
 {
-	u64 tick;
+	assert_int_equal(snowflake_config_used(host.config),
+			 tick_start(host.config, end));
+}
 
+static void what_is_used_ends_with_the_tick_of_the_word(void **state)
+{
 	(void)state;
-	assert_false(snowflake_generator_last_tick(&generator,
-						   &first_config.layout, &tick));
 	use(&first_config);
-	assert_true(snowflake_generator_last_tick(&generator,
-						  &first_config.layout, &tick));
-	assert_int_equal(tick, TICK);
+	assert_used(TICK + 1);
 	wait_for(TICK + 2, 0);
 	take(0, 0, 1);
-	assert_true(snowflake_generator_last_tick(&generator,
-						  &first_config.layout, &tick));
-	assert_int_equal(tick, TICK + 2);
+	assert_used(TICK + 3);
 	/* Used up, the tick is still the last. */
 	take(1, 1, FULL);
-	assert_true(snowflake_generator_last_tick(&generator,
-						  &first_config.layout, &tick));
-	assert_int_equal(tick, TICK + 2);
+	assert_used(TICK + 3);
+	wait_for(TICK + 9, 0);
+	assert_used(TICK + 3);
 }
 
 static void what_follows_from_layout_and_range(void **state)
@@ -231,7 +255,7 @@ static void what_follows_from_layout_and_range(void **state)
 
 static void every_cpu_can_have_four_blocks(void **state)
 {
-	const struct snowflake_layout *twitter = &snowflake_layout_twitter;
+	const struct snowflake_layout *twitter = &snowflake_layouts[SNOWFLAKE_TWITTER];
 	static const struct snowflake_layout narrow = {
 		.timestamp_bits = 41,
 		.worker_bits = 4,
@@ -357,16 +381,16 @@ static void the_probe_takes_nothing(void **state)
 	u64 before = word();
 
 	(void)state;
-	run = snowflake_generator_probe(&generator, &watched);
+	run = probe(0);
 	assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
 	assert_int_equal(word(), before);
 	assert_given(take(0, 0, FULL), TICK, 0, FULL);
 	before = word();
 	wait_for(TICK, 5);
-	assert_refused_for(snowflake_generator_probe(&generator, &watched),
+	assert_refused_for(probe(0),
 			   SNOWFLAKE_EXHAUSTED, TICK_NS - 5);
 	set_to(TICK - 1, 0);
-	assert_refused_for(snowflake_generator_probe(&generator, &watched),
+	assert_refused_for(probe(0),
 			   SNOWFLAKE_BEHIND, TICK_NS);
 	assert_int_equal(word(), before);
 }
@@ -412,6 +436,7 @@ static void assert_growth(u32 cpu_block, const u32 *sizes, size_t count)
 			assert_int_equal(word() - before, sizes[i]);
 		}
 	}
+	use(NULL);
 }
 
 static void blocks_double_up_to_cpu_block(void **state)
@@ -554,15 +579,19 @@ static void a_block_is_not_served_while_closed(void **state)
 {
 	(void)state;
 	assert_given(take(0, 0, 1), TICK, 0, 1);
-	rcu_assign_pointer(generator.config, &snowflake_config_closed);
+	rcu_assign_pointer(host.config, &snowflake_config_closed);
 	assert_refused(take(0, 0, 1), SNOWFLAKE_CLOSED);
 	assert_refused(take(1, 1, 100), SNOWFLAKE_CLOSED);
-	assert_refused(snowflake_generator_probe(&generator, &watched),
+	assert_refused(probe(0),
 		       SNOWFLAKE_CLOSED);
-	use(&snowflake_config_no_worker);
+	assert_int_equal(atomic64_read(&host.words->next), (TICK << SHIFT) + 8);
+	use(NULL);
 	assert_refused(take(0, 0, 1), SNOWFLAKE_NO_WORKER);
 	assert_refused(take(1, 1, 1), SNOWFLAKE_NO_WORKER);
-	assert_int_equal(word(), (TICK << SHIFT) + 8);
+	host.config = &snowflake_config_cloned;
+	assert_refused(take(0, 0, 1), SNOWFLAKE_CLONED);
+	assert_refused(probe(0), SNOWFLAKE_CLONED);
+	assert_int_equal(word(), 0);
 }
 
 /*
@@ -679,21 +708,21 @@ static void a_repeated_second_repeats_no_id(void **state)
 	assert_rewinds(1);
 }
 
-static void before_the_epoch_is_behind(void **state)
+static void before_the_epoch_is_not_yet(void **state)
 {
 	(void)state;
-	load(&snowflake_layout_twitter, 10);
+	load(&snowflake_layouts[SNOWFLAKE_TWITTER], 10);
 	set_to(0, -5 * TICK_NS - 1);
 	use(&first_config);
-	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 5 * TICK_NS + 1);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 5 * TICK_NS + 1);
 	wait_for(0, -1);
-	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 1);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 1);
 
-	/* Also when the clock falls before it later. */
+	/* When the clock falls before it later, it is behind. */
 	wait_for(30, 0);
 	assert_given(take(0, 0, 1), 30, 0, 1);
 	set_to(0, -1);
-	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 1);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 30 * TICK_NS + 1);
 	wait_for(0, 0);
 	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 30 * TICK_NS);
 }
@@ -719,7 +748,7 @@ static void minting_ends_with_the_last_tick(void **state)
 	wait_for(16, 0);
 	assert_refused(take(0, 0, 1), SNOWFLAKE_ENDED);
 	assert_refused(take(1, 1, 500), SNOWFLAKE_ENDED);
-	assert_refused(snowflake_generator_probe(&generator, &watched),
+	assert_refused(probe(0),
 		       SNOWFLAKE_ENDED);
 	driven_clock_advance(86400000 * TICK_NS);
 	assert_refused(take(0, 0, 1), SNOWFLAKE_ENDED);
@@ -765,7 +794,6 @@ static void no_id_reaches_the_sign_bit(void **state)
 	load(&wide, last - 1);
 	unit_config_init(&top, 1023, 1, 64);
 	top.layout = wide;
-	snowflake_config_derive(&top);
 	use(&top);
 	wait_for(last, 0);
 	assert_run(take(0, 0, FULL - 1), make_id(last, 1023, 0), FULL - 1);
@@ -802,9 +830,10 @@ static void a_configuration_that_minted_nothing_uses_no_tick(void **state)
 	(void)state;
 	assert_given(take(0, 0, 1), TICK, 0, 1);
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
-		unit_config_init(&others[i], i, 1, 64);
+		unit_config_init(&others[i], WORKER - i, 1 + i, 64);
 		use(&others[i]);
 		assert_int_equal(word(), (TICK + 1) << SHIFT);
+		wait_for(TICK + 5 + i, 0);
 	}
 }
 
@@ -920,7 +949,7 @@ static void a_file_rises_across_configurations(void **state)
 static void a_file_forgets_an_old_configuration(void **state)
 {
 	(void)state;
-	files[0].cookie = first_config.cookie - 1;
+	files[0].lineage = first_config.lineage - 1;
 	atomic64_set(&files[0].last, S64_MAX);
 	assert_given(take(0, 0, 1), TICK, 0, 1);
 	assert_given(take(0, 0, 1), TICK, 1, 1);
@@ -935,12 +964,13 @@ static void a_file_forgets_an_old_configuration(void **state)
 static void wait_begin(int count)
 {
 	while (count--)
-		atomic_inc(&generator.waiters);
+		assert_int_equal(snowflake_waiter_enter(host.config, &files[0]),
+				 host.config->lineage);
 }
 
 static void wait_end(void)
 {
-	atomic_dec(&generator.waiters);
+	snowflake_waiter_leave(host.config, &files[0], host.config->lineage);
 }
 
 static void every_waiter_is_left_one_number(void **state)
@@ -1046,8 +1076,7 @@ static void a_slow_reader_is_not_behind(void **state)
 {
 	(void)state;
 	driven_clock_interrupt(other_mints_later);
-	assert_given(snowflake_generator_claim(&generator, &watched, &cpus[0],
-					       &files[0], 1, false),
+	assert_given(claim(0, 0, 1),
 		     TICK + 5, 8, 1);
 }
 
@@ -1057,7 +1086,7 @@ static void a_slow_probe_is_not_behind(void **state)
 
 	(void)state;
 	driven_clock_interrupt(other_mints_later);
-	run = snowflake_generator_probe(&generator, &watched);
+	run = probe(0);
 	assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
 }
 
@@ -1092,7 +1121,7 @@ static void no_id_before_a_step_is_judged(void **state)
 		if (i < 2)	/* out of the block, and past it */
 			take(0, 0, i ? 100 : 1);
 		else
-			snowflake_generator_probe(&generator, &watched);
+			probe(0);
 		driven_clock_step(-TICK_NS / 4);
 		assert_rewinds(i + 1);
 	}
@@ -1117,7 +1146,7 @@ static void a_step_in_the_middle_is_judged_first(void **state)
 	assert_rewinds(2);
 	wait_for(TICK, 0);
 	driven_clock_interrupt(clock_is_set_back);
-	assert_refused_for(snowflake_generator_probe(&generator, &watched),
+	assert_refused_for(probe(0),
 			   SNOWFLAKE_BEHIND, 3 * TICK_NS);
 	assert_rewinds(3);
 }
@@ -1134,9 +1163,1136 @@ static void a_time_is_not_put_together_of_two_clocks(void **state)
 	(void)state;
 	assert_given(take(0, 0, 1), TICK, 0, 1);
 	driven_clock_interrupt(clock_is_ahead_then_set_back);
-	assert_given(snowflake_generator_claim(&generator, &watched, &cpus[0],
-					       &files[0], 1, false),
+	assert_given(claim(0, 0, 1),
 		     TICK + 3, 0, 1);
+}
+
+/*
+ * The window.
+ */
+
+#define TICK_MS (1288834974657ULL + TICK)	/* when TICK begins, in Unix ms */
+
+static struct snowflake_config windows[8];
+static unsigned int windows_used;
+
+static void set_window(u64 not_before_ms, u64 not_after_ms)
+{
+	unit_host_window(&host,
+			 &windows[windows_used++ % ARRAY_SIZE(windows)],
+			 not_before_ms, not_after_ms);
+}
+
+static void what_follows_from_the_window(void **state)
+{
+	static const struct {
+		u64 ms;
+		u64 tick;
+	} limits[] = {		/* after an epoch at 1000, ticks of 10 ms */
+		{ 1, 0 }, { 999, 0 }, { 1000, 0 }, { 1001, 1 }, { 1009, 1 },
+		{ 1010, 1 }, { 1011, 2 }, { 2000, 100 }, { 2001, 101 },
+	};
+	struct snowflake_config config;
+	size_t i;
+
+	(void)state;
+	unit_config_init(&config, WORKER, 1, 64);
+	snowflake_config_derive(&config);
+	assert_int_equal(config.first_tick, 0);
+	assert_true(config.end_tick == U64_MAX);
+
+	config.layout.epoch_ms = 1000;
+	config.layout.tick_ms = 10;
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		config.not_before_ms = limits[i].ms;
+		config.not_after_ms = limits[i].ms;
+		snowflake_config_derive(&config);
+		assert_int_equal(config.first_tick, limits[i].tick);
+		assert_int_equal(config.end_tick, limits[i].tick);
+	}
+}
+
+static void the_window_begins_with_its_first_tick(void **state)
+{
+	(void)state;
+	set_window(TICK_MS + 5, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 5 * TICK_NS);
+	assert_refused_for(take(1, 1, 500), SNOWFLAKE_NOT_YET, 5 * TICK_NS);
+	assert_refused_for(probe(0), SNOWFLAKE_NOT_YET, 5 * TICK_NS);
+	wait_for(TICK + 4, TICK_NS - 1);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 1);
+	/* It is no rewind, and the word is where it was. */
+	assert_rewinds(0);
+	assert_int_equal(word(), TICK << SHIFT);
+	wait_for(TICK + 5, 0);
+	assert_given(take(0, 0, 1), TICK + 5, 0, 1);
+}
+
+static void the_window_ends_before_its_end(void **state)
+{
+	(void)state;
+	set_window(0, TICK_MS + 2);
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	wait_for(TICK + 1, TICK_NS - 1);
+	assert_given(take(0, 0, 1), TICK + 1, 0, 1);
+	wait_for(TICK + 2, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+	assert_refused(take(1, 1, 500), SNOWFLAKE_EXPIRED);
+	assert_refused(probe(0), SNOWFLAKE_EXPIRED);
+	/* The rest of the last tick is still there for a clock set back. */
+	set_to(TICK + 1, 0);
+	assert_given(take(0, 0, 1), TICK + 1, 1, 1);
+	set_to(TICK + 2, 0);
+	set_window(0, TICK_MS + 3);
+	assert_given(take(0, 0, 1), TICK + 2, 0, 1);
+	wait_for(TICK + 3, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+}
+
+/* A tick is inside if its first instant is. */
+static void long_ticks_are_inside_or_not(void **state)
+{
+	const struct snowflake_layout *sonyflake =
+		&snowflake_layouts[SNOWFLAKE_SONYFLAKE];
+	u64 ms = sonyflake->epoch_ms + 10 * 1000;
+
+	(void)state;
+	load(sonyflake, 990);
+	use(&first_config);
+	set_window(ms + 1, ms + 21);	/* 1001 and 1002 */
+	wait_for(1000, 9999999);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 1);
+	wait_for(1001, 0);
+	assert_run(take(0, 0, 1), 1001ULL << 24 | WORKER, 1);
+	wait_for(1002, 9999999);
+	assert_run(take(0, 0, 1), 1002ULL << 24 | WORKER, 1);
+	wait_for(1003, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+	set_window(ms + 1, ms + 30);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+	set_window(ms + 1, ms + 31);
+	assert_run(take(0, 0, 1), 1003ULL << 24 | WORKER, 1);
+}
+
+static void an_empty_window_gives_nothing(void **state)
+{
+	(void)state;
+	set_window(TICK_MS + 2, TICK_MS + 2);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 2 * TICK_NS);
+	wait_for(TICK + 2, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+	/* One that was over before the layout began. */
+	set_window(0, 1);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+}
+
+static void a_window_goes_on_with_the_words(void **state)
+{
+	u32 cookie = host.config->cookie, lineage = host.config->lineage;
+
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	assert_given(take(1, 1, 1), TICK, 8, 1);
+	set_window(TICK_MS, TICK_MS + 100);
+	assert_int_not_equal(host.config->cookie, cookie);
+	assert_int_equal(host.config->lineage, lineage);
+	assert_int_equal(word(), (TICK << SHIFT) + 16);
+	/* No block survives, and the files go on rising. */
+	assert_given(take(0, 0, 1), TICK, 16, 1);
+	assert_given(take(0, 1, 1), TICK, 17, 1);
+	assert_given(take(1, 1, 1), TICK, 24, 1);
+	assert_int_equal(files[0].lineage, lineage);
+}
+
+static void a_block_ends_with_the_window(void **state)
+{
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	set_window(0, TICK_MS);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+	set_window(TICK_MS + 1, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, TICK_NS);
+}
+
+/* The first of the reasons is told. */
+static void past_the_end_comes_first(void **state)
+{
+	static const struct snowflake_layout narrow = {
+		.timestamp_bits = 4,
+		.worker_bits = 10,
+		.sequence_bits = 12,
+		.tick_ms = 1,
+		.epoch_ms = 1700000000000ULL,
+	};
+
+	(void)state;
+	load(&narrow, 10);
+	use(&first_config);
+	set_window(0, narrow.epoch_ms + 14);
+	wait_for(12, 0);
+	assert_given(take(0, 0, 1), 12, 0, 1);
+	snowflake_clock_set_forward_limit(&host.clock, 1);
+	set_to(15, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_JUMPED);
+	set_to(16, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_ENDED);
+	snowflake_clock_accept(&host.clock);
+	set_to(15, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+}
+
+static void reasons_have_an_order(void **state)
+{
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	set_window(0, TICK_MS + 1000);
+	snowflake_clock_set_forward_limit(&host.clock, 2000);
+
+	/* Ahead, and past the window. */
+	set_to(TICK + 3600000, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_JUMPED);
+	assert_refused(probe(0), SNOWFLAKE_JUMPED);
+	snowflake_clock_accept(&host.clock);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+
+	/* Past the window, and behind. */
+	set_window(0, TICK_MS - 10);
+	set_to(TICK - 5, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_EXPIRED);
+	set_to(TICK - 20, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 20 * TICK_NS);
+
+	/* Behind, and before the window. */
+	set_window(TICK_MS + 7, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 20 * TICK_NS);
+	wait_for(TICK, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 7 * TICK_NS);
+	wait_for(TICK + 7, 0);
+	assert_given(take(0, 0, 1), TICK + 7, 0, 1);
+}
+
+static void a_block_is_not_served_by_a_clock_ahead(void **state)
+{
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	snowflake_clock_set_forward_limit(&host.clock, 1);
+	/* All within the tick of the block, but for the limit. */
+	set_to(TICK + 2, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_JUMPED);
+	set_to(TICK, 5);
+	assert_given(take(0, 0, 1), TICK, 1, 1);
+}
+
+/*
+ * Slewing.
+ */
+
+static void slew(u64 lead_limit_ms)
+{
+	snowflake_clock_set_policy(&host.clock, SNOWFLAKE_SLEW);
+	snowflake_clock_set_lead_limit(&host.clock, lead_limit_ms);
+}
+
+static void ids_go_on_after_a_step_back(void **state)
+{
+	(void)state;
+	slew(10000);
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	set_to(TICK - 3000, 0);
+	/* Not out of the block: who serves those does not know of leads. */
+	assert_given(take(0, 0, 1), TICK, 8, 1);
+	driven_clock_advance(16 * TICK_NS);
+	assert_given(take(0, 0, 1), TICK + 15, 0, 1);
+	driven_clock_advance(47984 * TICK_NS);
+	assert_given(take(0, 0, 1), TICK + 45000, 0, 1);
+	assert_rewinds(1);
+}
+
+/* No block is claimed that would not be served: the ceiling is reachable. */
+static void nothing_is_lost_while_slewing(void **state)
+{
+	u32 i;
+
+	(void)state;
+	slew(10000);
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	set_to(TICK - 3000, 0);
+	assert_given(take(0, 0, FULL), TICK, 8, FULL - 8);
+	driven_clock_advance(16 * TICK_NS);
+	for (i = 0; i < FULL; i++)
+		assert_given(take(i & 1, i & 1, 1), TICK + 15, i, 1);
+	assert_int_equal(take(0, 0, 1).verdict, SNOWFLAKE_EXHAUSTED);
+}
+
+/* A tick lasts longer then, and so does the wait for it. */
+static void a_tick_lasts_longer_while_slewing(void **state)
+{
+	struct snowflake_run run;
+
+	(void)state;
+	slew(10000);
+	assert_given(take(0, 0, FULL), TICK, 0, FULL);
+	set_to(TICK - 3000, 0);
+	run = take(0, 0, 1);
+	assert_refused_for(run, SNOWFLAKE_EXHAUSTED,
+			   TICK_NS + TICK_NS / 15 + 1);
+	driven_clock_advance(TICK_NS + 1000);
+	assert_int_equal(take(0, 0, 1).verdict, SNOWFLAKE_EXHAUSTED);
+	driven_clock_advance(run.until - driven_clock_mono());
+	assert_given(take(0, 0, 1), TICK + 1, 0, 1);
+}
+
+static void too_great_a_lead_is_behind(void **state)
+{
+	(void)state;
+	slew(1000);
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	set_to(TICK - 1001, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_BEHIND);
+	assert_refused(take(1, 1, 100), SNOWFLAKE_BEHIND);
+	assert_refused(probe(0), SNOWFLAKE_BEHIND);
+	driven_clock_advance(16 * TICK_NS);
+	assert_given(take(0, 0, 1), TICK + 15, 0, 1);
+}
+
+static void slewing_may_start_at_the_window(void **state)
+{
+	(void)state;
+	set_window(TICK_MS + 3001, 0);
+	slew(3000);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_NOT_YET, 3001 * TICK_NS);
+	assert_int_equal(snowflake_clock_lead(&host.clock), 0);
+	wait_for(TICK + 1, 0);
+	assert_given(take(0, 0, 1), TICK + 3001, 0, 1);
+	assert_int_equal(snowflake_clock_lead(&host.clock), 3000 * TICK_NS);
+	assert_rewinds(0);
+}
+
+/*
+ * Bound sharing.
+ */
+
+static struct snowflake_config bound_config;
+
+static void use_bound(u64 worker_id, u64 worker_count)
+{
+	use(NULL);
+	unit_config_init(&bound_config, worker_id, worker_count, 64);
+	bound_config.bound = true;
+	use(&bound_config);
+	driven_clock_advance(TICK_NS);
+}
+
+static void only_bound_files_are_given_ids(void **state)
+{
+	static const u64 wrong[] = { SNOWFLAKE_NO_SHARD, 0, 7, 11, 1023 };
+	u64 before;
+	size_t i;
+
+	(void)state;
+	use_bound(8, 3);
+	before = word();
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		files[0].shard = wrong[i];
+		assert_refused(take(0, 0, 1), SNOWFLAKE_UNBOUND);
+		assert_refused(take(0, 0, 100), SNOWFLAKE_UNBOUND);
+		assert_refused(probe(0), SNOWFLAKE_UNBOUND);
+		assert_int_equal(snowflake_waiter_enter(host.config, &files[0]),
+				 0);
+		snowflake_waiter_leave(host.config, &files[0], 0);
+	}
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(atomic64_read(&host.words[i].next), before);
+		assert_int_equal(atomic_read(&host.words[i].waiters), 0);
+	}
+
+	/* It comes before all that the clock decides. */
+	set_to(TICK - 1000, 0);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_UNBOUND);
+	use(NULL);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_NO_WORKER);
+}
+
+static void each_worker_has_a_word(void **state)
+{
+	int i;
+
+	(void)state;
+	use_bound(8, 3);
+	assert_int_equal(host.config->capacity, FULL);
+	for (i = 0; i < 3; i++) {
+		files[i].shard = 8 + i;
+		assert_run(take(i, i, 1), make_id(TICK + 1, 8 + i, 0), 1);
+	}
+	/* One is used up, the others are as they were. */
+	assert_run(take(0, 1, 5000), make_id(TICK + 1, 9, 1), FULL - 1);
+	assert_refused_for(take(0, 1, 1), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	assert_run(take(0, 0, 5000), make_id(TICK + 1, 8, 1), FULL - 1);
+	assert_run(take(0, 2, 7), make_id(TICK + 1, 10, 1), 7);
+	/* No CPU keeps a block: on another, the file goes on where it was. */
+	assert_run(take(3, 2, 1), make_id(TICK + 1, 10, 8), 1);
+	assert_run(take(0, 2, 1), make_id(TICK + 1, 10, 9), 1);
+	/* Two files of one worker share its word. */
+	files[3].shard = 10;
+	assert_run(take(1, 3, 1), make_id(TICK + 1, 10, 10), 1);
+	assert_run(take(0, 2, 1), make_id(TICK + 1, 10, 11), 1);
+}
+
+static void each_worker_is_behind_on_its_own(void **state)
+{
+	u64 space;
+
+	(void)state;
+	use_bound(8, 3);
+	files[0].shard = 8;
+	files[1].shard = 9;
+	assert_run(take(0, 0, 1), make_id(TICK + 1, 8, 0), 1);
+	wait_for(TICK + 9, 0);
+	assert_run(take(0, 1, 1), make_id(TICK + 9, 9, 0), 1);
+	set_to(TICK + 4, 0);
+	assert_refused_for(take(0, 1, 1), SNOWFLAKE_BEHIND, 5 * TICK_NS);
+	assert_run(take(0, 0, 1), make_id(TICK + 4, 8, 0), 1);
+	/* The host as a whole is behind if one of them is. */
+	assert_int_equal(snowflake_generator_probe(host.config, &host.clock,
+						   NULL, &space).verdict,
+			 SNOWFLAKE_BEHIND);
+	/* What is used is used by the latest of them. */
+	assert_used(TICK + 10);
+}
+
+static void waiters_wait_for_their_own_word(void **state)
+{
+	(void)state;
+	use_bound(8, 2);
+	files[0].shard = 8;
+	files[1].shard = 9;
+	wait_begin(3);
+	assert_run(take(0, 0, 5000), make_id(TICK + 1, 8, 0), FULL - 3);
+	assert_run(take(0, 1, 5000), make_id(TICK + 1, 9, 0), FULL);
+	wait_end();
+	assert_run(take(0, 0, 5000), make_id(TICK + 1, 8, FULL - 3), 1);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_EXHAUSTED, TICK_NS);
+}
+
+static void a_later_range_may_lack_the_shard(void **state)
+{
+	struct snowflake_config pooled;
+
+	(void)state;
+	use_bound(8, 3);
+	files[0].shard = 10;
+	assert_run(take(0, 0, 1), make_id(TICK + 1, 10, 0), 1);
+	use_bound(8, 2);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_UNBOUND);
+	use_bound(10, 1);
+	assert_run(take(0, 0, 1), make_id(TICK + 3, 10, 0), 1);
+	/* In pooled sharing it does not matter. */
+	unit_config_init(&pooled, 3, 1, 64);
+	use(&pooled);
+	driven_clock_advance(TICK_NS);
+	assert_run(take(0, 0, 1), make_id(TICK + 4, 3, 0), 1);
+	use(NULL);
+}
+
+static void bound_with_the_worker_lowest(void **state)
+{
+	u64 i;
+
+	(void)state;
+	load(&snowflake_layouts[SNOWFLAKE_SONYFLAKE], 1000);
+	first_config.worker_count = 5;
+	first_config.bound = true;
+	use(&first_config);
+	wait_for(1001, 0);
+	files[0].shard = WORKER + 4;
+	/* Ids that follow each other would be those of other workers. */
+	for (i = 0; i < 256; i++)
+		assert_run(take(0, 0, 10),
+			   1001ULL << 24 | i << 16 | (WORKER + 4), 1);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_EXHAUSTED, 10 * TICK_NS);
+}
+
+/*
+ * The worker id lowest.
+ */
+
+static void runs_end_with_the_range(void **state)
+{
+	(void)state;
+	load(&snowflake_layouts[SNOWFLAKE_SONYFLAKE], 1000);
+	first_config.worker_count = 3;
+	use(&first_config);
+	wait_for(1001, 0);
+	assert_int_equal(host.config->cpu_block, 0);
+	assert_run(take(0, 0, 2), 1001ULL << 24 | WORKER, 2);
+	assert_run(take(0, 0, 9), 1001ULL << 24 | (WORKER + 2), 1);
+	assert_run(take(0, 0, 9), 1001ULL << 24 | 1 << 16 | WORKER, 3);
+	assert_run(take(1, 1, 1), 1001ULL << 24 | 2 << 16 | WORKER, 1);
+	assert_run(take(0, 0, 9), 1001ULL << 24 | 2 << 16 | (WORKER + 1), 2);
+	/* Just that has left the word: there are no blocks. */
+	assert_int_equal(word(), (1001ULL << 24) + 9);
+}
+
+static struct snowflake_run take_rows(int cpu, int file, u32 want,
+				      struct snowflake_rows *rows)
+{
+	*rows = (struct snowflake_rows) { .left = U64_MAX };
+	return take_asked(cpu, file, (struct snowflake_request) {
+				  .rows = rows,
+				  .want = want,
+			  });
+}
+
+static void assert_rows(const struct snowflake_rows *rows, u64 left, u64 length,
+			u64 gap)
+{
+	assert_true(rows->left == left);
+	assert_true(rows->length == length);
+	assert_true(rows->gap == gap);
+}
+
+static void rows_follow_each_other(void **state)
+{
+	struct snowflake_rows rows;
+
+	(void)state;
+	load(&snowflake_layouts[SNOWFLAKE_SONYFLAKE], 1000);
+	first_config.worker_count = 3;
+	use(&first_config);
+	wait_for(1001, 0);
+	assert_run(take_rows(0, 0, 4, &rows), 1001ULL << 24 | WORKER, 4);
+	assert_rows(&rows, 3, 3, 65533);
+	/* The first row is not whole, nor is the last. */
+	assert_run(take_rows(0, 0, 9, &rows),
+		   1001ULL << 24 | 1 << 16 | (WORKER + 1), 9);
+	assert_rows(&rows, 2, 3, 65533);
+	assert_run(take_rows(1, 1, 5000, &rows),
+		   1001ULL << 24 | 4 << 16 | (WORKER + 1), 755);
+	assert_rows(&rows, 2, 3, 65533);
+	assert_refused_for(take_rows(0, 0, 1, &rows), SNOWFLAKE_EXHAUSTED,
+			   10 * TICK_NS);
+}
+
+static void a_bound_file_has_rows_of_one(void **state)
+{
+	struct snowflake_rows rows;
+
+	(void)state;
+	load(&snowflake_layouts[SNOWFLAKE_SONYFLAKE], 1000);
+	first_config.worker_count = 3;
+	first_config.bound = true;
+	use(&first_config);
+	wait_for(1001, 0);
+	files[0].shard = WORKER + 2;
+	assert_run(take_rows(0, 0, 500, &rows),
+		   1001ULL << 24 | (WORKER + 2), 256);
+	assert_rows(&rows, 1, 1, 65535);
+}
+
+/* With the sequence lowest there is no gap, in blocks and past them. */
+static void without_rows_there_is_no_gap(void **state)
+{
+	struct snowflake_rows rows;
+
+	(void)state;
+	assert_given(take_rows(0, 0, 1, &rows), TICK, 0, 1);
+	assert_true(rows.left == U64_MAX);
+	assert_given(take_rows(0, 0, 7, &rows), TICK, 1, 7);
+	assert_true(rows.left == U64_MAX);
+	assert_given(take_rows(0, 0, 5000, &rows), TICK, 8, FULL - 8);
+	assert_true(rows.left == U64_MAX);
+}
+
+/* Who must not wait for the next tick takes nothing of it. */
+static void a_reader_may_stay_in_a_tick(void **state)
+{
+	struct snowflake_request stay = { .want = 1 };
+	struct snowflake_rows rows;
+
+	(void)state;
+	assert_given(take_rows(0, 0, 1, &rows), TICK, 0, 1);
+	stay.ceiling = rows.ceiling;
+	assert_int_equal(stay.ceiling, (TICK + 1) << SHIFT);
+	assert_given(take_rows(0, 0, 1, &rows), TICK, 1, 1);
+	assert_int_equal(rows.ceiling, stay.ceiling);
+	/* Out of the block, past it, and not in the next tick. */
+	assert_given(take_asked(0, 0, stay), TICK, 2, 1);
+	stay.want = 100;
+	assert_given(take_asked(0, 0, stay), TICK, 8, 100);
+	wait_for(TICK + 1, 0);
+	assert_refused_for(take_asked(0, 0, stay), SNOWFLAKE_EXHAUSTED,
+			   TICK_NS);
+	assert_given(take(0, 0, 1), TICK + 1, 0, 1);
+	stay.want = 1;
+	assert_refused_for(take_asked(0, 0, stay), SNOWFLAKE_EXHAUSTED,
+			   TICK_NS);
+	assert_int_equal(word(), ((TICK + 1) << SHIFT) + 8);
+	assert_given(take(0, 0, 1), TICK + 1, 1, 1);
+}
+
+/* All the workers of a range, and of the layout. */
+static void every_id_of_the_range_is_given(void **state)
+{
+	static const u64 counts[] = { 1, 2, 3, 255, 65536 };
+	const struct snowflake_layout *sonyflake =
+		&snowflake_layouts[SNOWFLAKE_SONYFLAKE];
+	struct snowflake_fields fields;
+	struct snowflake_run run;
+	u64 expected, worker;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		load(sonyflake, 1000);
+		first_config.worker_id = counts[i] == 65536 ? 0 : WORKER;
+		first_config.worker_count = counts[i];
+		use(&first_config);
+		wait_for(1001, 0);
+		for (expected = 0;; expected += run.count) {
+			run = take(0, 0, 100000);
+			if (run.verdict != SNOWFLAKE_GIVEN)
+				break;
+			assert_int_equal(run.count, counts[i]);
+			snowflake_layout_decode(sonyflake, run.id, &fields);
+			worker = fields.worker - first_config.worker_id;
+			assert_int_equal(fields.tick, 1001);
+			assert_int_equal(fields.sequence * counts[i] + worker,
+					 expected);
+		}
+		assert_int_equal(expected, 256 * counts[i]);
+		assert_refused_for(run, SNOWFLAKE_EXHAUSTED, 10 * TICK_NS);
+		wait_for(1002, 0);
+		assert_run(take(0, 0, 1),
+			   1002ULL << 24 | first_config.worker_id, 1);
+	}
+}
+
+static void a_number_stands_for_one_id(void **state)
+{
+	struct snowflake_config config;
+	struct snowflake_fields fields;
+	u64 random = 3, number, id, index;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 20000; i++) {
+		unit_config_init(&config, 100, 1 + (i >> 2) % 70, 0);
+		if (i & 1)
+			config.layout = snowflake_layouts[SNOWFLAKE_SONYFLAKE];
+		config.bound = i & 2;
+		snowflake_config_derive(&config);
+		index = unit_random_below(&random, config.capacity);
+		number = 12345ULL << config.shift | index;
+		id = snowflake_id(&config, 102, number);
+		snowflake_layout_decode(&config.layout, id, &fields);
+		assert_int_equal(fields.tick, 12345);
+		if (config.bound) {
+			assert_int_equal(fields.worker, 102);
+			assert_int_equal(fields.sequence, index);
+		} else if (i & 1) {
+			assert_int_equal(fields.worker,
+					 100 + index % config.worker_count);
+			assert_int_equal(fields.sequence,
+					 index / config.worker_count);
+		} else {
+			assert_int_equal(fields.worker, 100 + index / FULL);
+			assert_int_equal(fields.sequence, index % FULL);
+		}
+	}
+}
+
+/*
+ * The start of a tick.
+ */
+
+static struct snowflake_run take_seeded(int cpu, int file, u32 want, u32 seed)
+{
+	return take_asked(cpu, file, (struct snowflake_request) {
+				  .want = want,
+				  .seeded = true,
+				  .seed = seed,
+			  });
+}
+
+static void use_spread(void)
+{
+	first_config.spread = true;
+	use(&first_config);
+	/* The first tick of a configuration follows none. */
+	driven_clock_advance(TICK_NS);
+	assert_given(take(0, 0, 1), TICK + 1, 0, 1);
+}
+
+static void a_quiet_tick_is_followed_by_a_random_start(void **state)
+{
+	static const struct {
+		u32 seed;
+		u32 sequence;
+	} starts[] = {
+		{ 0, 0 }, { 1, 0 }, { 1U << 22, 1 }, { 1U << 31, 512 },
+		{ U32_MAX, 1023 },
+	};
+	u64 before, tick = TICK + 2;
+	struct snowflake_run run;
+	size_t i;
+
+	(void)state;
+	use_spread();
+	for (i = 0; i < ARRAY_SIZE(starts); i++, tick++) {
+		wait_for(tick, 0);
+		before = word();
+		run = take(0, 0, 1);
+		assert_int_equal(run.verdict, SNOWFLAKE_UNSEEDED);
+		assert_int_equal(run.count, 0);
+		assert_int_equal(take(1, 1, 500).verdict, SNOWFLAKE_UNSEEDED);
+		/* Nobody needs a random number to look. */
+		assert_int_equal(probe(0).verdict, SNOWFLAKE_GIVEN);
+		assert_int_equal(word(), before);
+		assert_given(take_seeded(0, 0, 1, starts[i].seed), tick,
+			     starts[i].sequence, 1);
+		/* The tick has started, for all. */
+		assert_given(take(0, 0, 1), tick, starts[i].sequence + 1, 1);
+		assert_given(take(1, 1, 65), tick, starts[i].sequence + 8, 65);
+		assert_given(take_seeded(2, 2, 65, U32_MAX), tick,
+			     starts[i].sequence + 73, 65);
+	}
+}
+
+static void what_is_above_the_start_is_all_there(void **state)
+{
+	(void)state;
+	use_spread();
+	wait_for(TICK + 2, 0);
+	assert_given(take_seeded(0, 0, 5000, 1U << 31), TICK + 2, 512,
+		     FULL - 512);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	/* A tick used up is followed by one that starts at zero. */
+	wait_for(TICK + 3, 0);
+	assert_given(take(0, 0, 1), TICK + 3, 0, 1);
+	assert_given(take_seeded(0, 0, 64, U32_MAX), TICK + 3, 1, 7);
+	assert_given(take_seeded(0, 0, 5000, U32_MAX), TICK + 3, 8, FULL - 8);
+	/* Unless there was a quiet one in between. */
+	wait_for(TICK + 5, 0);
+	assert_int_equal(take(0, 0, 1).verdict, SNOWFLAKE_UNSEEDED);
+	assert_given(take_seeded(0, 0, 1, U32_MAX), TICK + 5, 1023, 1);
+}
+
+/* One number short of used up is quiet; the word does not stand at its end. */
+static void almost_used_up_is_quiet(void **state)
+{
+	(void)state;
+	use_spread();
+	assert_given(take(0, 0, 7), TICK + 1, 1, 7);
+	assert_given(take(0, 0, FULL - 9), TICK + 1, 8, FULL - 9);
+	wait_for(TICK + 2, 0);
+	assert_int_equal(take(0, 0, 1).verdict, SNOWFLAKE_UNSEEDED);
+}
+
+static void spread_at_the_extremes_of_capacity(void **state)
+{
+	/* Of all widths of the sequence, with one worker and with all. */
+	struct snowflake_layout layout = {
+		.timestamp_bits = 10,
+		.worker_bits = 1,
+		.tick_ms = 1,
+		.epoch_ms = 1700000000000ULL,
+	};
+	struct snowflake_run run;
+	u64 part, number;
+	u8 bits, all;
+
+	(void)state;
+	for (bits = 1; bits <= 52; bits++) {
+		for (all = 0; all < 2; all++) {
+			layout.sequence_bits = bits;
+			load(&layout, 100);
+			first_config.worker_id = 0;
+			first_config.worker_count = 1 + all;
+			first_config.spread = true;
+			first_config.cpu_block = 1;
+			use(&first_config);
+			wait_for(101, 0);
+			run = take(0, 0, 1);
+			assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
+			wait_for(103, 0);
+			run = take(0, 0, 1);
+			assert_int_equal(run.verdict, SNOWFLAKE_UNSEEDED);
+			run = take_seeded(0, 0, 1, U32_MAX);
+			assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
+			number = run.id & ((1ULL << (bits + 1)) - 1);
+			part = min_t(u64, (1ULL << bits << all) / 4, U32_MAX);
+			assert_int_equal(run.id >> (bits + 1), 103);
+			assert_true(part ? number < part : !number);
+			assert_true(part < 2 || number >= part / 2);
+		}
+	}
+}
+
+static void a_whole_tick_of_all_workers_is_used_up(void **state)
+{
+	struct snowflake_config all;
+
+	(void)state;
+	unit_config_init(&all, 0, 1024, 64);
+	all.spread = true;
+	use(&all);
+	wait_for(TICK + 1, 0);
+	assert_run(take(0, 0, 2048 * FULL), make_id(TICK + 1, 0, 0),
+		   1024 * FULL);
+	wait_for(TICK + 2, 0);
+	assert_run(take(0, 0, 1), make_id(TICK + 2, 0, 0), 1);
+	wait_for(TICK + 3, 0);
+	assert_int_equal(take(0, 0, 1).verdict, SNOWFLAKE_UNSEEDED);
+	use(NULL);
+}
+
+/*
+ * Lineages and eras.
+ */
+
+static void a_new_file_is_served_by_the_block(void **state)
+{
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	assert_int_equal(files[1].lineage, 0);
+	assert_given(take(0, 1, 1), TICK, 1, 1);
+	assert_int_equal(files[1].lineage, host.config->lineage);
+	assert_int_equal(word(), (TICK << SHIFT) + 8);
+}
+
+static void who_may_adopt_a_lineage(void **state)
+{
+	struct snowflake_config later;
+
+	(void)state;
+	assert_false(snowflake_order_adopt(&files[0],
+					   &snowflake_config_closed));
+	assert_false(snowflake_order_adopt(&files[0],
+					   &snowflake_config_no_worker));
+	assert_false(snowflake_order_adopt(&files[0],
+					   &snowflake_config_cloned));
+	assert_int_equal(files[0].lineage, 0);
+	assert_true(snowflake_order_adopt(&files[0], host.config));
+	assert_int_equal(files[0].lineage, host.config->lineage);
+	/* Again, by another thread: what the file was given meanwhile stays. */
+	atomic64_set(&files[0].last, 77);
+	assert_true(snowflake_order_adopt(&files[0], host.config));
+	assert_int_equal(atomic64_read(&files[0].last), 77);
+
+	later = *host.config;
+	later.era++;
+	later.lineage++;
+	assert_false(snowflake_order_adopt(&files[0], &later));
+	assert_int_equal(atomic64_read(&files[0].last), 77);
+	later.era--;
+	assert_true(snowflake_order_adopt(&files[0], &later));
+	assert_int_equal(atomic64_read(&files[0].last), 0);
+}
+
+/* The way out of a floor poisoned by a clock that was once far ahead. */
+static void a_range_never_used_starts_at_the_clock(void **state)
+{
+	struct snowflake_config fresh;
+	u64 space;
+
+	(void)state;
+	set_to(TICK + 86400000, 0);
+	assert_given(take(0, 0, 1), TICK + 86400000, 0, 1);
+	set_to(TICK + 1, 0);
+	use(NULL);
+	use(&first_config);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND,
+			   86399999 * TICK_NS);
+
+	unit_config_init(&fresh, WORKER + 1, 1, 64);
+	use(&fresh);
+	assert_int_equal(host.era, 1);
+	wait_for(TICK + 2, 0);
+	/* Nobody who had ids of later ticks goes down, by block or by claim. */
+	assert_refused(take(0, 0, 1), SNOWFLAKE_OUTDATED);
+	assert_refused(take(0, 1, 500), SNOWFLAKE_OUTDATED);
+	assert_refused(probe(0), SNOWFLAKE_OUTDATED);
+	snowflake_order_init(&files[2], host.era);
+	assert_run(take(0, 2, 1), make_id(TICK + 2, WORKER + 1, 0), 1);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_OUTDATED);
+	assert_int_equal(snowflake_generator_probe(host.config, &host.clock,
+						   NULL, &space).verdict,
+			 SNOWFLAKE_GIVEN);
+	/* The tick that is used up is no reason to wait for what never comes. */
+	take(0, 2, FULL);
+	assert_refused(take(0, 0, 1), SNOWFLAKE_OUTDATED);
+	snowflake_order_init(&files[0], host.era);
+	assert_refused_for(take(1, 0, 1), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	use(NULL);
+}
+
+static void a_range_that_overlaps_does_not(void **state)
+{
+	struct snowflake_config over;
+
+	(void)state;
+	set_to(TICK + 86400000, 0);
+	assert_given(take(0, 0, 1), TICK + 86400000, 0, 1);
+	set_to(TICK + 1, 0);
+	unit_config_init(&over, WORKER - 2, 3, 64);
+	use(&over);
+	assert_int_equal(host.era, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND,
+			   86399999 * TICK_NS);
+	use(NULL);
+}
+
+static void ranges_in_turn_outdate_nobody(void **state)
+{
+	struct snowflake_config low, high;
+	u64 last = 0;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		struct snowflake_config *config = i & 1 ? &high : &low;
+		struct snowflake_run run;
+
+		unit_config_init(config, i & 1 ? 100 : 200, 2, 64);
+		use(config);
+		driven_clock_advance(TICK_NS);
+		run = take(0, 0, 1);
+		assert_int_equal(run.verdict, SNOWFLAKE_GIVEN);
+		assert_true(run.id > last);
+		last = run.id;
+	}
+	assert_int_equal(host.era, 0);
+	use(NULL);
+}
+
+/* A range used before knows nothing of what another gave meanwhile. */
+static void a_file_does_not_go_down_with_a_range_used_before(void **state)
+{
+	struct snowflake_config other, again;
+
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	wait_for(TICK + 10000, 0);
+	unit_config_init(&other, 100, 1, 64);
+	use(&other);
+	wait_for(TICK + 10001, 0);
+	assert_run(take(0, 0, 1), make_id(TICK + 10001, 100, 0), 1);
+	unit_config_init(&again, WORKER, 1, 64);
+	use(&again);
+	set_to(TICK + 5000, 0);
+	assert_refused_for(take(0, 0, 1), SNOWFLAKE_BEHIND, 5001 * TICK_NS);
+	wait_for(TICK + 10002, 0);
+	assert_given(take(0, 0, 1), TICK + 10002, 0, 1);
+	use(NULL);
+}
+
+/* A layout's ticks are not another's: what is used is carried over in ns. */
+static void a_layout_with_other_ticks_shares_none(void **state)
+{
+	const struct snowflake_layout *sonyflake =
+		&snowflake_layouts[SNOWFLAKE_SONYFLAKE];
+	struct snowflake_config coarse, fine;
+	u64 tick;
+
+	(void)state;
+	assert_given(take(0, 0, 1), TICK, 0, 1);
+	unit_config_init(&coarse, WORKER, 1, 64);
+	coarse.layout = *sonyflake;
+	use(&coarse);
+	tick = word() >> 24;
+	assert_true(tick_start(&coarse, tick) >=
+		    tick_start(&first_config, TICK + 1));
+	assert_true(tick_start(&coarse, tick - 1) <
+		    tick_start(&first_config, TICK + 1));
+	driven_clock_advance(tick_start(&coarse, tick) - driven_clock_real());
+	assert_run(take(0, 0, 1), tick << 24 | WORKER, 1);
+
+	unit_config_init(&fine, WORKER, 1, 64);
+	use(&fine);
+	assert_int_equal(tick_start(&fine, word() >> SHIFT),
+			 tick_start(&coarse, tick + 1));
+	assert_int_equal(word() & ((1 << SHIFT) - 1), 0);
+	use(NULL);
+}
+
+static void words_start_at_the_floor_rounded_up(void **state)
+{
+	static const struct {
+		s64 floor;
+		u64 tick;
+	} floors[] = {		/* epoch at 1 s, ticks of 10 ms, 16 of them */
+		{ S64_MIN, 0 }, { -1, 0 }, { 0, 0 },
+		{ 1000000000, 0 }, { 1000000001, 1 }, { 1009999999, 1 },
+		{ 1010000000, 1 }, { 1010000001, 2 }, { 1150000000, 15 },
+		{ 1150000001, 16 }, { 1160000000, 16 }, { 1160000001, 16 },
+		{ S64_MAX, 16 },
+	};
+	struct snowflake_word words[3];
+	struct snowflake_config config;
+	size_t i, j;
+
+	(void)state;
+	unit_config_init(&config, WORKER, 3, 64);
+	config.layout = (struct snowflake_layout) { 4, 5, 6, 0, 10, 1000 };
+	config.bound = true;
+	config.words = words;
+	snowflake_config_derive(&config);
+	assert_int_equal(snowflake_config_words(&config), 3);
+	for (i = 0; i < ARRAY_SIZE(floors); i++) {
+		for (j = 0; j < 3; j++)
+			atomic_set(&words[j].waiters, 5);
+		snowflake_config_start(&config, floors[i].floor);
+		for (j = 0; j < 3; j++) {
+			assert_int_equal(atomic64_read(&words[j].next),
+					 floors[i].tick << 11);
+			assert_int_equal(atomic_read(&words[j].waiters), 0);
+		}
+		assert_int_equal(snowflake_config_used(&config),
+				 1000000000 + floors[i].tick * 10000000);
+	}
+	config.bound = false;
+	assert_int_equal(snowflake_config_words(&config), 1);
+}
+
+/*
+ * Blocks of any size.
+ */
+
+static void without_blocks_every_read_claims(void **state)
+{
+	struct snowflake_config none;
+	u32 i;
+
+	(void)state;
+	unit_config_init(&none, WORKER, 1, 0);
+	use(&none);
+	wait_for(TICK + 1, 0);
+	for (i = 0; i < 20; i++) {
+		assert_given(take(i & 1, i & 1, 1), TICK + 1, i, 1);
+		assert_int_equal(word(), ((TICK + 1) << SHIFT) + i + 1);
+		assert_int_equal(cpus[i & 1].cookie, 0);
+	}
+	assert_given(take(0, 0, 5000), TICK + 1, 20, FULL - 20);
+	assert_int_equal(local64_read(&cpus[0].minted), 10 + FULL - 20);
+	use(NULL);
+}
+
+static void a_block_of_one_holds_nothing(void **state)
+{
+	struct snowflake_config one;
+	u32 i;
+
+	(void)state;
+	unit_config_init(&one, WORKER, 1, 1);
+	use(&one);
+	wait_for(TICK + 1, 0);
+	for (i = 0; i < 20; i++) {
+		assert_given(take(i & 1, i & 1, 1), TICK + 1, i, 1);
+		assert_int_equal(word(), ((TICK + 1) << SHIFT) + i + 1);
+		assert_int_equal(cpus[i & 1].next, cpus[i & 1].end);
+	}
+	use(NULL);
+}
+
+/*
+ * Waiters, and what a file can still have.
+ */
+
+static void waiters_of_an_old_lineage_do_not_count(void **state)
+{
+	struct snowflake_config other;
+	u32 lineage;
+
+	(void)state;
+	lineage = snowflake_waiter_enter(host.config, &files[0]);
+	assert_int_equal(lineage, host.config->lineage);
+	assert_int_equal(atomic_read(&host.words->waiters), 1);
+	unit_config_init(&other, WORKER, 1, 64);
+	use(&other);
+	assert_int_equal(atomic_read(&host.words->waiters), 0);
+	snowflake_waiter_leave(host.config, &files[0], lineage);
+	assert_int_equal(atomic_read(&host.words->waiters), 0);
+	lineage = snowflake_waiter_enter(host.config, &files[0]);
+	assert_int_equal(atomic_read(&host.words->waiters), 1);
+	snowflake_waiter_leave(host.config, &files[0], lineage);
+	assert_int_equal(atomic_read(&host.words->waiters), 0);
+
+	/* The words are gone, and nobody looks at them. */
+	lineage = snowflake_waiter_enter(host.config, &files[0]);
+	use(NULL);
+	snowflake_waiter_leave(host.config, &files[0], lineage);
+	assert_int_equal(snowflake_waiter_enter(host.config, &files[0]), 0);
+	snowflake_waiter_leave(host.config, &files[0], 0);
+	assert_int_equal(atomic_read(&host.config->words->waiters), 0);
+}
+
+static void waiters_stay_with_the_window(void **state)
+{
+	u32 lineage;
+
+	(void)state;
+	lineage = snowflake_waiter_enter(host.config, &files[0]);
+	set_window(TICK_MS, TICK_MS + 10);
+	assert_given(take(1, 1, 5000), TICK, 0, FULL - 1);
+	assert_given(take_woken(0, 0, 9), TICK, FULL - 1, 1);
+	snowflake_waiter_leave(host.config, &files[0], lineage);
+	assert_int_equal(atomic_read(&host.words->waiters), 0);
+}
+
+static void assert_space(u64 expected)
+{
+	u64 space = 12345;
+
+	snowflake_generator_probe(host.config, &host.clock, &files[0], &space);
+	assert_int_equal(space, expected);
+}
+
+static void the_probe_tells_what_is_left(void **state)
+{
+	(void)state;
+	assert_space(FULL);
+	take(0, 0, 100);
+	assert_space(FULL - 100);
+	wait_begin(3);
+	assert_space(FULL - 103);
+	take(0, 0, FULL);
+	assert_space(0);
+	wait_for(TICK + 1, 0);
+	assert_space(FULL - 3);
+	set_to(TICK - 1, 0);
+	assert_space(0);
+	use(NULL);
+	assert_space(0);
+}
+
+/* A random start leaves less; it is not known yet how much. */
+static void the_probe_promises_no_more_than_a_spread_tick_has(void **state)
+{
+	struct snowflake_config tiny;
+	u64 space;
+
+	(void)state;
+	use_spread();
+	assert_space(FULL - 8);
+	wait_for(TICK + 2, 0);
+	assert_space(FULL - FULL / 4);
+	assert_given(take_seeded(0, 0, 5000, U32_MAX), TICK + 2, 1023,
+		     FULL - 1023);
+
+	/* There is always something. */
+	unit_config_init(&tiny, WORKER, 1, 1);
+	tiny.layout.sequence_bits = 2;
+	tiny.spread = true;
+	use(&tiny);
+	driven_clock_advance(2 * TICK_NS);
+	take(0, 0, 1);
+	driven_clock_advance(2 * TICK_NS);
+	snowflake_generator_probe(&tiny, &host.clock, &files[1], &space);
+	assert_int_equal(space, 3);
+	wait_begin(3);
+	snowflake_generator_probe(&tiny, &host.clock, &files[1], &space);
+	assert_int_equal(space, 1);
+	use(NULL);
 }
 
 int main(void)
@@ -1148,7 +2304,7 @@ int main(void)
 		loaded(the_floor_tick_is_left_alone),
 		loaded(the_floor_is_that_of_the_first_configuration),
 		loaded(the_floor_is_that_of_a_judged_clock),
-		loaded(the_last_tick_is_that_of_the_word),
+		loaded(what_is_used_ends_with_the_tick_of_the_word),
 		loaded(what_follows_from_layout_and_range),
 		loaded(every_cpu_can_have_four_blocks),
 		running(every_tick_starts_at_sequence_zero),
@@ -1178,7 +2334,7 @@ int main(void)
 		running(a_block_is_alive_again_in_its_own_tick),
 		running(a_step_ahead_goes_on_at_once),
 		running(a_repeated_second_repeats_no_id),
-		loaded(before_the_epoch_is_behind),
+		loaded(before_the_epoch_is_not_yet),
 		loaded(minting_ends_with_the_last_tick),
 		loaded(a_floor_past_the_end_stays_ended),
 		loaded(no_id_reaches_the_sign_bit),
@@ -1201,6 +2357,53 @@ int main(void)
 		running(no_id_before_a_step_is_judged),
 		running(a_step_in_the_middle_is_judged_first),
 		running(a_time_is_not_put_together_of_two_clocks),
+		loaded(what_follows_from_the_window),
+		running(the_window_begins_with_its_first_tick),
+		running(the_window_ends_before_its_end),
+		loaded(long_ticks_are_inside_or_not),
+		running(an_empty_window_gives_nothing),
+		running(a_window_goes_on_with_the_words),
+		running(a_block_ends_with_the_window),
+		loaded(past_the_end_comes_first),
+		running(reasons_have_an_order),
+		running(a_block_is_not_served_by_a_clock_ahead),
+		running(ids_go_on_after_a_step_back),
+		running(nothing_is_lost_while_slewing),
+		running(a_tick_lasts_longer_while_slewing),
+		running(too_great_a_lead_is_behind),
+		running(slewing_may_start_at_the_window),
+		loaded(only_bound_files_are_given_ids),
+		loaded(each_worker_has_a_word),
+		loaded(each_worker_is_behind_on_its_own),
+		loaded(waiters_wait_for_their_own_word),
+		loaded(a_later_range_may_lack_the_shard),
+		loaded(bound_with_the_worker_lowest),
+		loaded(runs_end_with_the_range),
+		loaded(rows_follow_each_other),
+		loaded(a_bound_file_has_rows_of_one),
+		running(without_rows_there_is_no_gap),
+		running(a_reader_may_stay_in_a_tick),
+		loaded(every_id_of_the_range_is_given),
+		loaded(a_number_stands_for_one_id),
+		loaded(a_quiet_tick_is_followed_by_a_random_start),
+		loaded(what_is_above_the_start_is_all_there),
+		loaded(almost_used_up_is_quiet),
+		loaded(spread_at_the_extremes_of_capacity),
+		loaded(a_whole_tick_of_all_workers_is_used_up),
+		running(a_new_file_is_served_by_the_block),
+		running(who_may_adopt_a_lineage),
+		running(a_range_never_used_starts_at_the_clock),
+		running(a_range_that_overlaps_does_not),
+		running(ranges_in_turn_outdate_nobody),
+		running(a_file_does_not_go_down_with_a_range_used_before),
+		running(a_layout_with_other_ticks_shares_none),
+		loaded(words_start_at_the_floor_rounded_up),
+		loaded(without_blocks_every_read_claims),
+		loaded(a_block_of_one_holds_nothing),
+		running(waiters_of_an_old_lineage_do_not_count),
+		running(waiters_stay_with_the_window),
+		running(the_probe_tells_what_is_left),
+		loaded(the_probe_promises_no_more_than_a_spread_tick_has),
 #undef loaded
 #undef running
 	};

@@ -35,46 +35,150 @@ u64 unit_random_below(u64 *state, u64 limit)
 }
 
 /**
- * unit_config_init - a configuration of the twitter layout, with its own cookie
- * @config: where it goes
+ * unit_config_init - a configuration of the twitter layout
+ * @config: where it goes; the rest is 0 and can be set before it is put in force
  * @worker_id: the first worker id
  * @worker_count: how many
  * @cpu_block: numbers in a full block
  */
-void unit_config_init(struct snowflake_config *config, u32 worker_id,
-		      u32 worker_count, u32 cpu_block)
+void unit_config_init(struct snowflake_config *config, u64 worker_id,
+		      u64 worker_count, u32 cpu_block)
 {
-	static u32 cookie;
-
 	*config = (struct snowflake_config) {
-		.layout = snowflake_layout_twitter,
-		.cookie = ++cookie,
+		.layout = snowflake_layouts[SNOWFLAKE_TWITTER],
 		.worker_id = worker_id,
 		.worker_count = worker_count,
 		.cpu_block = cpu_block,
 	};
-	snowflake_config_derive(config);
 }
 
 /**
- * unit_put_in_force - change the configuration, as config.c does in the kernel
- * @generator: the generator
- * @clock: the clock
- * @config: the configuration, which stays where it is
- * @synchronize: the grace period: returns when all readers that came before are
- *	through; NULL if nobody reads
+ * unit_host_init - a module just loaded
+ * @host: the host; whatever there was before has been given up
  */
-void unit_put_in_force(struct snowflake_generator *generator,
-		       struct snowflake_clock *clock,
-		       const struct snowflake_config *config,
-		       void (*synchronize)(void))
+void unit_host_init(struct unit_host *host)
 {
-	rcu_assign_pointer(generator->config, &snowflake_config_closed);
-	if (synchronize)
-		synchronize();
-	if (config->verdict == SNOWFLAKE_GIVEN)
-		snowflake_generator_rebase(generator, config, clock);
-	rcu_assign_pointer(generator->config, config);
+	memset(host, 0, sizeof(*host));
+	snowflake_clock_init(&host->clock);
+	host->config = &snowflake_config_no_worker;
+	host->era_until = S64_MIN;
+}
+
+/**
+ * unit_host_exit - give up the memory of a host
+ * @host: the host, whose configuration may be gone already
+ */
+void unit_host_exit(struct unit_host *host)
+{
+	free(host->words);
+	host->words = NULL;
+}
+
+static void *xalloc(size_t size)
+{
+	void *memory = aligned_alloc(64, size);
+
+	if (!memory) {
+		perror("aligned_alloc");
+		exit(1);
+	}
+	memset(memory, 0, size);
+	return memory;
+}
+
+/* From here on as in kmod/config.c, where the reasons are. */
+
+/* Numbers are never used again, whatever the host. */
+static u32 new_cookie(void)
+{
+	static u32 last;
+
+	return ++last;
+}
+
+static void retire(struct unit_host *host)
+{
+	const struct snowflake_config *config = host->running;
+	s64 used;
+
+	if (!config)
+		return;
+	used = snowflake_config_used(config);
+	if (used > host->started) {
+		snowflake_history_add(&host->history, config->worker_id,
+				      config->worker_count, used);
+		host->era_until = max_t(s64, host->era_until, used);
+	}
+	unit_host_exit(host);
+	host->running = NULL;
+}
+
+static void start(struct unit_host *host, struct snowflake_config *config)
+{
+	s64 floor;
+	bool used = snowflake_history_find(&host->history, config->worker_id,
+					   config->worker_count, &floor);
+
+	/* No file of this era goes down, unless a range was never used. */
+	if (used)
+		floor = max_t(s64, floor, host->era_until);
+	else
+		floor = snowflake_clock_floor(&host->clock) + 1;
+	snowflake_config_start(config, floor);
+	host->started = snowflake_config_used(config);
+
+	if (host->started < host->era_until) {
+		WRITE_ONCE(host->era, host->era + 1);
+		host->era_until = S64_MIN;
+	}
+	config->era = host->era;
+	config->lineage = config->cookie;
+}
+
+/**
+ * unit_host_put_in_force - write a worker id
+ * @host: the host
+ * @config: the configuration, which stays where it is; NULL for none
+ */
+void unit_host_put_in_force(struct unit_host *host,
+			    struct snowflake_config *config)
+{
+	rcu_assign_pointer(host->config, &snowflake_config_closed);
+	if (host->synchronize)
+		host->synchronize();
+	retire(host);
+	if (config) {
+		config->cookie = new_cookie();
+		snowflake_config_derive(config);
+		host->words = xalloc(snowflake_config_words(config) *
+				     sizeof(*config->words));
+		config->words = host->words;
+		start(host, config);
+	}
+	host->running = config;
+	rcu_assign_pointer(host->config,
+			   config ? config : &snowflake_config_no_worker);
+}
+
+/**
+ * unit_host_window - change the window while there is a worker id
+ * @host: the host
+ * @config: where the configuration with the new window goes
+ * @not_before_ms: start of the window, in Unix milliseconds, 0 if open
+ * @not_after_ms: end of the window, in Unix milliseconds, 0 if open
+ */
+void unit_host_window(struct unit_host *host, struct snowflake_config *config,
+		      u64 not_before_ms, u64 not_after_ms)
+{
+	*config = *host->running;
+	config->not_before_ms = not_before_ms;
+	config->not_after_ms = not_after_ms;
+	config->cookie = new_cookie();
+	snowflake_config_derive(config);
+	rcu_assign_pointer(host->config, config);
+	host->running = config;
+	if (host->synchronize)
+		host->synchronize();
 }
 
 static void log_reserve(struct unit_log *log, size_t count)
