@@ -2,6 +2,7 @@
 /*
  * Loading and unloading the module, its parameters, and CPUs that come and go.
  */
+#include <poll.h>
 #include <sys/mman.h>
 
 #include "snowflake_test.h"
@@ -295,6 +296,39 @@ TEST_F_TIMEOUT(load, load_and_unload_100_times, 120)
 	EXPECT_EQ(0, logs_duplicates(logs, VISITORS, &sample)) {
 		TH_LOG("such as %ju", (uintmax_t)sample);
 	}
+}
+
+/*
+ * A poll that finds an id and one that does not ask for looks at different
+ * instants; whatever is still to be looked at must not hold up the unloading.
+ */
+TEST_F_TIMEOUT(load, unload_after_polling, 30)
+{
+	struct pollfd pfd = { .events = POLLPRI };
+	static uint64_t ids[8192];
+	int i;
+
+	ASSERT_EQ(0, module_load("worker_id=11"));
+	pfd.fd = device_open(O_NONBLOCK);
+	ASSERT_LE(0, pfd.fd);
+	for (i = 0; i < 20; i++) {
+		/* POLLPRI never comes: asks for a look within a second. */
+		pfd.events = POLLPRI;
+		EXPECT_EQ(0, poll(&pfd, 1, 2));
+		while (read(pfd.fd, ids, sizeof(ids)) > 0)
+			;
+		/* The next tick: asks for one sooner. */
+		pfd.events = POLLIN;
+		EXPECT_EQ(1, poll(&pfd, 1, 1000));
+	}
+	pfd.events = POLLPRI;
+	EXPECT_EQ(0, poll(&pfd, 1, 2));
+	while (read(pfd.fd, ids, sizeof(ids)) > 0)
+		;
+	pfd.events = POLLIN;
+	EXPECT_EQ(1, poll(&pfd, 1, 1000));
+	close(pfd.fd);
+	EXPECT_EQ(0, module_unload());
 }
 
 FIXTURE(hotplug) {

@@ -213,6 +213,8 @@ struct stats stats_now(void)
 		.rewind_last_ms = attr_number("stats/rewind_last_ms"),
 		.rewind_max_ms = attr_number("stats/rewind_max_ms"),
 		.rewind_total_ms = attr_number("stats/rewind_total_ms"),
+		.forward_steps = attr_number("stats/forward_steps"),
+		.forward_max_ms = attr_number("stats/forward_max_ms"),
 	};
 }
 
@@ -255,9 +257,45 @@ int module_unload(void)
 	return err == -ENOENT ? 0 : err;
 }
 
+int module_reload(const char *parameters)
+{
+	return module_unload() ?: module_load(parameters);
+}
+
 bool module_loaded(void)
 {
 	return !access("/sys/module/" MODULE, F_OK);
+}
+
+int kmsg_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
+		return -errno;
+	return fd;
+}
+
+int kmsg_lines(int kmsg, const char *word, int *all)
+{
+	char line[8192];
+	int with = 0;
+	ssize_t got;
+
+	*all = 0;
+	for (;;) {
+		got = read(kmsg, line, sizeof(line) - 1);
+		if (got < 0 && errno == EPIPE)	/* overwritten: go on */
+			continue;
+		if (got <= 0)
+			return with;
+		line[got] = '\0';
+		if (!strstr(line, ";" MODULE ":"))
+			continue;
+		++*all;
+		if (strstr(line, word))
+			with++;
+	}
 }
 
 const char *missing(unsigned int needs)
@@ -325,11 +363,27 @@ int reset(void)
 	if (!err)
 		err = attr_put("worker_id", "-1\n");
 	if (!err)
+		err = attr_put("layout/preset", "twitter\n");
+	if (!err)
+		err = attr_put("sharing", "pooled\n");
+	if (!err)
+		err = attr_put("sequence_start", "zero\n");
+	if (!err)
 		err = attr_put("worker_count", "1\n");
 	if (!err)
 		err = attr_put_number("cpu_block", CPU_BLOCK);
 	if (!err)
 		err = attr_put_number("rewind_wait_ms", REWIND_WAIT_MS);
+	if (!err)
+		err = attr_put("rewind_policy", "refuse\n");
+	if (!err)
+		err = attr_put_number("lead_limit_ms", LEAD_LIMIT_MS);
+	if (!err)
+		err = attr_put("forward_limit_ms", "0\n");
+	if (!err)
+		err = attr_put("not_before_ms", "0\n");
+	if (!err)
+		err = attr_put("not_after_ms", "0\n");
 	return err;
 }
 
@@ -354,7 +408,7 @@ int read_id(int fd, uint64_t *id)
 	return got == ID_SIZE ? 0 : -EIO;
 }
 
-int start(int worker_id)
+int start(int64_t worker_id)
 {
 	int64_t end = monotonic_ns() + SETTLE_NS;
 	uint64_t id;

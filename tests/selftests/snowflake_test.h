@@ -47,6 +47,7 @@
 /* Defaults of the attributes. */
 #define CPU_BLOCK	64
 #define REWIND_WAIT_MS	10
+#define LEAD_LIMIT_MS	10000
 
 static inline int64_t id_tick(uint64_t id)
 {
@@ -82,6 +83,12 @@ int clock_step(int64_t ns);
 int clock_restore(void);
 void clock_moved(int64_t ns);
 
+/* What is left of a lead of @ns after slewing gave it back for @since ns. */
+static inline int64_t lead_left(int64_t ns, int64_t since)
+{
+	return ns > since / 16 ? ns - since / 16 : 0;
+}
+
 /* CPUs this process may run on, and the nth of them. */
 int cpu_count(void);
 int cpu_nth(int nth);
@@ -98,6 +105,7 @@ long long attr_number(const char *name);	/* LLONG_MIN likewise */
 struct stats {
 	long long ids, refused, exhausted;
 	long long rewinds, rewind_last_ms, rewind_max_ms, rewind_total_ms;
+	long long forward_steps, forward_max_ms;
 };
 
 struct stats stats_now(void);
@@ -107,7 +115,15 @@ const char *module_file(void);
 int module_load(const char *parameters);
 int module_unload_once(void);
 int module_unload(void);
+int module_reload(const char *parameters);
 bool module_loaded(void);
+
+/*
+ * The kernel's log from now on: kmsg_lines() counts the module's new lines that
+ * have the word, and all that are new.
+ */
+int kmsg_open(void);
+int kmsg_lines(int kmsg, const char *word, int *all);
 
 /* What a test needs; missing() gives the reason to skip it, or NULL. */
 enum need {
@@ -127,7 +143,7 @@ void rcu_expedite(bool on);
  * worker id. start() sets the worker id and returns once an id was read.
  */
 int reset(void);
-int start(int worker_id);
+int start(int64_t worker_id);
 
 /* Opens the device; a negative errno when it cannot. */
 int device_open(int flags);
