@@ -135,6 +135,59 @@ step 62
 run next
 check "the clock has caught up" 0 rising $tmp/out 1
 
+for preset in twitter instagram discord sonyflake js53; do
+	fresh
+	echo $preset >$sysfs/layout/preset
+	echo 9 >$sysfs/worker_id
+	run next
+	now=$(date +%s)
+	run decode "$(cat $tmp/out)"
+	check "$preset: the worker id is this host's" 0 \
+		[ "$(field 'worker id')" = 9 ]
+	seconds=$(($(field 'unix ms') / 1000))
+	check "$preset: the time is the clock's" 0 \
+		[ $((now - seconds)) -ge -2 -a $((now - seconds)) -le 2 ]
+done
+
+fresh layout=instagram
+echo bound >$sysfs/sharing
+echo 1 >$sysfs/worker_id
+run next
+check "bound to no worker id: 4" 4 complains 'EDESTADDRREQ'
+
+fresh worker_id=1
+now=$(date +%s)
+echo $((now - 1))000 >$sysfs/not_after_ms
+run next
+check "the window has ended: 3" 3 complains 'EKEYEXPIRED'
+echo 0 >$sysfs/not_after_ms
+run next
+check "it was opened again" 0 rising $tmp/out 1
+echo $((now + 3600))000 >$sysfs/not_before_ms
+run next
+check "the window has not begun: 3" 3 complains 'not_before_ms \(ECANCELED\)'
+check "it says when it does" 3 \
+	complains 'begins at .* (3[56][0-9]{2})\.[0-9]{3} s to wait'
+
+fresh worker_id=1
+run next
+echo 10000 >$sysfs/forward_limit_ms
+step 3600
+run next
+check "the clock set far ahead: 3" 3 complains 'ERANGE'
+check "it says what to do" 3 complains "echo 1 > $sysfs/accept_jump"
+step -3598
+run next
+check "the clock is back" 0 rising $tmp/out 1
+
+fresh worker_id=1
+echo slew >$sysfs/rewind_policy
+run next
+step -3600
+run next
+check "beyond the lead limit: 3" 3 complains 'ids are 3[56][0-9]{2}\.[0-9]{3} s ahead'
+step 3602
+
 minor=$(sed -n 's/ snowflake$//p' /proc/misc)
 rmmod snowflake
 run next
@@ -148,8 +201,8 @@ run decode 4096
 check "decode needs no module" 0 [ "$(field 'worker id')" = 1 ]
 
 now=$(date +%s)
-date -s @1000000000 >/dev/null
 fresh worker_id=1
+date -s @1000000000 >/dev/null
 run next
 check "a clock before the epoch: 3" 3 complains 'not set yet'
 date -s @3487858300 >/dev/null

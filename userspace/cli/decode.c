@@ -60,12 +60,19 @@ static size_t bar_fields(const struct snowflake_layout *layout,
 	/* Of 64 bits in use, the highest is no timestamp but the sign. */
 	unsigned int timestamp = min_t(unsigned int, layout->timestamp_bits,
 				       63 - shift);
+	const struct field worker = {
+		.label = "worker", .bits = layout->worker_bits
+	};
+	const struct field sequence = {
+		.label = "sequence", .bits = layout->sequence_bits
+	};
+	bool worker_first = layout->order == SNOWFLAKE_WORKER_SEQUENCE;
 	const struct field all[FIELDS_MAX] = {
 		{ .label = "sign", .bits = 1 },
 		{ .label = "unused", .bits = 63 - shift - timestamp },
 		{ .label = "timestamp", .bits = timestamp },
-		{ .label = "worker", .bits = layout->worker_bits },
-		{ .label = "sequence", .bits = layout->sequence_bits },
+		worker_first ? worker : sequence,
+		worker_first ? sequence : worker,
 	};
 	unsigned int column = BAR_INDENT;
 	size_t count = 0, i;
@@ -144,13 +151,29 @@ static void print_id(const struct named_layout *named, u64 id)
 	printf("time          %s\n", time_text(ms, text));
 	printf("unix ms       %llu\n", ms);
 	printf("tick          %llu\n", (unsigned long long)fields.tick);
-	printf("worker id     %u\n", fields.worker);
+	printf("worker id     %llu\n", (unsigned long long)fields.worker);
 	/* Its makers split the field in two: 5 bits and 5 bits. */
 	if (twitter)
 		printf("  datacenter  %u\n  worker      %u\n",
-		       fields.worker >> 5, fields.worker & 0x1f);
-	printf("sequence      %u\n\n", fields.sequence);
+		       (unsigned int)fields.worker >> 5,
+		       (unsigned int)fields.worker & 0x1f);
+	printf("sequence      %llu\n\n", (unsigned long long)fields.sequence);
 	print_bar(layout, id);
+}
+
+/* What is wrong with an id, under this layout; NULL if nothing is. */
+static const char *check_id(const struct snowflake_layout *layout, u64 id)
+{
+	u64 tick = id >> snowflake_layout_shift(layout);
+	u64 ms;
+
+	if (tick > snowflake_layout_last_tick(layout))
+		return "it is past the last timestamp of the layout";
+	/* A custom layout may reach further than 64 bits of milliseconds. */
+	if (__builtin_mul_overflow(tick, (u64)layout->tick_ms, &ms) ||
+	    ms > S64_MAX - layout->epoch_ms)
+		return "its time is beyond all clocks";
+	return NULL;
 }
 
 /*
@@ -160,14 +183,12 @@ static void print_id(const struct named_layout *named, u64 id)
 static bool decode(struct decoder *decoder, const char *text,
 		   unsigned long long line)
 {
-	const struct snowflake_layout *layout = &decoder->layout.layout;
 	const char *wrong;
 	u64 id;
 
 	wrong = parse_id(text, &id);
-	if (!wrong && id >> snowflake_layout_shift(layout) >
-		      snowflake_layout_last_tick(layout))
-		wrong = "it is past the last timestamp of the layout";
+	if (!wrong)
+		wrong = check_id(&decoder->layout.layout, id);
 	if (wrong) {
 		if (line)
 			complain("line %llu: '%.64s' is no id: %s", line, text,

@@ -86,7 +86,7 @@ static const struct wording wordings[] = {
 		NULL
 	}, {
 		CALL_READ, ECANCELED, "ECANCELED", STATUS_REFUSED,
-		"the clock is behind: it was set back, or is not set yet",
+		"the clock is behind: it was set back, is not set yet, or is short of not_before_ms",
 		"no id is made until it has caught up: wait, or set it right",
 		behind
 	}, {
@@ -96,17 +96,30 @@ static const struct wording wordings[] = {
 	},
 };
 
+static void to_wait(const char *attribute, const char *what)
+{
+	char until_text[TIME_SIZE], now_text[TIME_SIZE];
+	u64 until, now = time_now_ms();
+
+	if (!sysfs_number(attribute, &until) || now >= until)
+		return;
+	complain("%s %s, the clock says %s: %.3f s to wait", what,
+		 time_text(until, until_text), time_text(now, now_text),
+		 (until - now) / 1000.0);
+}
+
 /* How far the clock is behind, as far as that can be told. */
 static void behind(void)
 {
-	char last_text[TIME_SIZE], now_text[TIME_SIZE];
-	u64 last, now = time_now_ms();
+	u64 lead;
 
-	if (!sysfs_number("last_timestamp_ms", &last) || now >= last)
-		return;
-	complain("the last id is of %s, the clock says %s: %.3f s to wait",
-		 time_text(last, last_text), time_text(now, now_text),
-		 (last - now) / 1000.0);
+	to_wait("not_before_ms", "the window of this host's worker id begins at");
+	/* Who slews waits for another clock. */
+	if (sysfs_number("lead_ms", &lead) && lead)
+		complain("ids are %.3f s ahead of the clock, which is more than lead_limit_ms",
+			 lead / 1000.0);
+	else
+		to_wait("last_timestamp_ms", "the last id is of");
 }
 
 /**

@@ -9,8 +9,7 @@
 #include "cli.h"
 
 /* What no layout exceeds, whatever a later module offers. */
-#define BITS_MAX 63
-#define FIELD_BITS_MAX 31	/* of a worker or sequence: 32 bits hold it */
+#define BITS_MAX 62
 #define TICK_MS_MAX 1000
 #define EPOCH_MS_MAX ((u64)S64_MAX / NSEC_PER_MSEC)
 
@@ -72,19 +71,19 @@ enum status sysfs_layout(struct named_layout *layout)
 		u64 min, max;
 	} parts[PARTS] = {
 		[TIMESTAMP] = { "layout/timestamp_bits", 1, BITS_MAX },
-		[WORKER] = { "layout/worker_bits", 1, FIELD_BITS_MAX },
-		[SEQUENCE] = { "layout/sequence_bits", 1, FIELD_BITS_MAX },
+		[WORKER] = { "layout/worker_bits", 1, BITS_MAX },
+		[SEQUENCE] = { "layout/sequence_bits", 1, BITS_MAX },
 		[TICK] = { "layout/tick_ms", 1, TICK_MS_MAX },
 		[EPOCH] = { "layout/epoch_ms", 0, EPOCH_MS_MAX },
 	};
 	char order[PRESET_SIZE];
-	u64 value[PARTS], length;
+	u64 value[PARTS];
 	size_t i;
 
 	if (access(SYSFS, F_OK)) {
 		*layout = (struct named_layout){
 			.preset = "twitter",
-			.layout = snowflake_layout_twitter,
+			.layout = snowflake_layouts[SNOWFLAKE_TWITTER],
 		};
 		return STATUS_OK;
 	}
@@ -92,7 +91,8 @@ enum status sysfs_layout(struct named_layout *layout)
 	if (!sysfs_text("layout/preset", layout->preset, PRESET_SIZE))
 		return not_understood("layout/preset");
 	if (!sysfs_text("layout/order", order, sizeof(order)) ||
-	    strcmp(order, "worker-sequence"))
+	    (strcmp(order, "worker-sequence") &&
+	     strcmp(order, "sequence-worker")))
 		return not_understood("layout/order");
 	for (i = 0; i < PARTS; i++) {
 		if (!sysfs_number(parts[i].attribute, &value[i]) ||
@@ -106,13 +106,10 @@ enum status sysfs_layout(struct named_layout *layout)
 		.timestamp_bits = value[TIMESTAMP],
 		.worker_bits = value[WORKER],
 		.sequence_bits = value[SEQUENCE],
+		.order = order[0] == 's' ? SNOWFLAKE_SEQUENCE_WORKER :
+					   SNOWFLAKE_WORKER_SEQUENCE,
 		.tick_ms = value[TICK],
 		.epoch_ms = value[EPOCH],
 	};
-	/* The last timestamp has to be a number, too. */
-	if (__builtin_mul_overflow(snowflake_layout_last_tick(&layout->layout),
-				   value[TICK], &length) ||
-	    length > S64_MAX - value[EPOCH])
-		return not_understood("layout/timestamp_bits");
 	return STATUS_OK;
 }
