@@ -18,7 +18,7 @@
 #define ROUND_TRIPS	2
 #define BACK_NS		(300 * NSEC_PER_MSEC)
 #define END_MS		1200		/* to the end of the timestamp field */
-#define END_LATE_MS	100		/* between the last ids and the end */
+#define END_LATE_MS	500		/* between the last ids and the end */
 #define POLL_MS		1000		/* no poller sleeps longer past a change */
 #define DAY_MS		86400000LL
 #define YEAR_MS		(365 * DAY_MS)
