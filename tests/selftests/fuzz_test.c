@@ -514,11 +514,6 @@ static const char *garbage(struct fuzzer *f)
 	return random;
 }
 
-static int64_t now_ms(void)
-{
-	return realtime_ns() / NSEC_PER_MSEC;
-}
-
 /* A value that the attribute can have, if it can be written now at all. */
 static void valid(struct fuzzer *f, const char *name, char text[64])
 {

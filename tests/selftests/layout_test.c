@@ -25,11 +25,6 @@
 #define HOUR_NS		(3600 * NSEC_PER_SEC)
 #define LINES_LIMIT	6		/* of log, before it may be rate-limited */
 
-static int64_t now_ms(void)
-{
-	return realtime_ns() / NSEC_PER_MSEC;
-}
-
 FIXTURE(preset) {
 	const struct layout *layout;
 };

@@ -41,11 +41,6 @@ FIXTURE_TEARDOWN(param)
 	EXPECT_EQ(0, reset());
 }
 
-static int64_t now_ms(void)
-{
-	return realtime_ns() / NSEC_PER_MSEC;
-}
-
 TEST_F(param, defaults)
 {
 	static const struct {

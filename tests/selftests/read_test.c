@@ -64,21 +64,6 @@ static uint64_t load_id(const void *p)
 	return id;
 }
 
-/* Whether the ids at p, aligned or not, strictly rise from above *last. */
-static bool rising(const void *p, size_t ids, uint64_t *last)
-{
-	const uint8_t *at = p;
-
-	for (; ids--; at += ID_SIZE) {
-		uint64_t id = load_id(at);
-
-		if (id <= *last)
-			return false;
-		*last = id;
-	}
-	return true;
-}
-
 static bool all_canary(const uint8_t *from, const uint8_t *to)
 {
 	while (from < to)

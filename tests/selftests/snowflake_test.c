@@ -53,6 +53,28 @@ void sleep_ns(int64_t ns)
 		;
 }
 
+/**
+ * rising - do ids rise?
+ * @ids: the ids, at any address
+ * @count: how many
+ * @last: what they have to lie above; the last of them when true is returned
+ *
+ * Return: whether they do.
+ */
+bool rising(const void *ids, size_t count, uint64_t *last)
+{
+	const uint8_t *at = ids;
+	uint64_t id;
+
+	for (; count--; at += ID_SIZE) {
+		memcpy(&id, at, ID_SIZE);
+		if (id <= *last)
+			return false;
+		*last = id;
+	}
+	return true;
+}
+
 static void *shared_memory(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,

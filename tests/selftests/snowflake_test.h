@@ -74,6 +74,15 @@ int64_t monotonic_ns(void);
 int64_t realtime_ns(void);
 void sleep_ns(int64_t ns);
 
+/* The wall clock in Unix milliseconds, as attributes have it. */
+static inline int64_t now_ms(void)
+{
+	return realtime_ns() / NSEC_PER_MSEC;
+}
+
+/* Do ids rise, from above @last on? That becomes the last of them. */
+bool rising(const void *ids, size_t count, uint64_t *last);
+
 /*
  * clock_step() moves the wall clock by exactly @ns. Steps are summed up where
  * the next test finds them even if this one is killed; clock_restore() takes

@@ -22,11 +22,6 @@
 
 #define ms_of(ns)	((ns) / NSEC_PER_MSEC)
 
-static int64_t now_ms(void)
-{
-	return ms_of(realtime_ns());
-}
-
 /* A layout whose last tick is so many milliseconds away. */
 static struct layout ending_in(int ms)
 {

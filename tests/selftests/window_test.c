@@ -82,11 +82,6 @@ FIXTURE_TEARDOWN(window)
 	EXPECT_EQ(0, reset());
 }
 
-static int64_t now_ms(void)
-{
-	return ms_of(realtime_ns());
-}
-
 /* The first millisecond of the tick of an instant. */
 static int64_t tick_begin(const struct layout *l, int64_t ms)
 {
