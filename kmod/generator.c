@@ -446,6 +446,28 @@ static void order_raise(struct snowflake_order *order, u64 to)
 			break;
 }
 
+/*
+ * The word has no more of this tick. A reader that asked for more than a block
+ * came past what this CPU's own still has.
+ */
+static struct snowflake_run leftover(const struct snowflake_config *config,
+				     struct snowflake_block *block,
+				     struct snowflake_order *order,
+				     const struct snowflake_request *request,
+				     const struct view *view)
+{
+	struct snowflake_run run;
+
+	if (block->cookie == config->cookie &&
+	    block->ceiling == view->ceiling &&
+	    snowflake_block_take(config, block, order, request, &run))
+		return run;
+	run.until = view->until;
+	run.count = 0;
+	run.verdict = SNOWFLAKE_EXHAUSTED;
+	return run;
+}
+
 /**
  * snowflake_generator_claim - take ids from the word
  * @config: the configuration in force
@@ -455,7 +477,8 @@ static void order_raise(struct snowflake_order *order, u64 to)
  * @request: what it asks for
  *
  * This is the one place at which numbers leave the word. What they are for, the
- * reader alone or a new block too, see measure().
+ * reader alone or a new block too, see measure(). If there are none left, those
+ * of the block are what the tick still has.
  *
  * Context: preemption disabled, which also keeps the configuration alive.
  * Return: the ids, at most as many as wanted, or why there are none.
@@ -482,6 +505,8 @@ snowflake_generator_claim(const struct snowflake_config *config,
 	do {
 		run.verdict = look(config, clock, word, order, &view);
 		run.until = view.until;
+		if (run.verdict == SNOWFLAKE_EXHAUSTED)
+			return leftover(config, block, order, request, &view);
 		if (run.verdict != SNOWFLAKE_GIVEN)
 			return run;
 		if (request->ceiling && request->ceiling != view.ceiling) {
@@ -496,10 +521,8 @@ snowflake_generator_claim(const struct snowflake_config *config,
 			view.start += (spread(config) * request->seed) >> 32;
 		}
 		space = room(word, &view, request->woken);
-		if (!space) {
-			run.verdict = SNOWFLAKE_EXHAUSTED;
-			return run;
-		}
+		if (!space)
+			return leftover(config, block, order, request, &view);
 		size = measure(config, block, &view, request, &refill);
 		size = min_t(u64, size, space);
 		old = view.word;

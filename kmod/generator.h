@@ -233,6 +233,60 @@ snowflake_generator_probe(const struct snowflake_config *config,
 u64 snowflake_id(const struct snowflake_config *config, u64 shard, u64 number);
 
 /**
+ * snowflake_block_take - take ids out of a block of the current tick
+ * @config: the configuration in force, under which the block was claimed
+ * @block: the block of this CPU
+ * @order: the file that reads
+ * @request: what it asks for
+ * @run: where the ids go
+ *
+ * Context: preemption disabled.
+ * Return: false if the block has nothing for this file.
+ */
+static __always_inline bool
+snowflake_block_take(const struct snowflake_config *config,
+		     struct snowflake_block *block,
+		     struct snowflake_order *order,
+		     const struct snowflake_request *request,
+		     struct snowflake_run *run)
+{
+	s64 last;
+
+	if (block->next == block->end ||
+	    (request->ceiling && request->ceiling != block->ceiling))
+		return false;
+
+	/*
+	 * Does it lie above all that the file was given? The acquire pairs with
+	 * snowflake_order_adopt(): @last is of this lineage.
+	 */
+	if (unlikely(smp_load_acquire(&order->lineage) != config->lineage) &&
+	    !snowflake_order_adopt(order, config))
+		return false;
+	last = atomic64_read(&order->last);
+	if ((u64)last >= block->next)
+		return false;
+
+	/* If it fails, another thread has raised the file. */
+	run->count = min_t(u64, request->want, block->end - block->next);
+	if (unlikely(!atomic64_try_cmpxchg(&order->last, &last,
+					   block->next + run->count - 1)))
+		return false;
+
+	if (request->rows)
+		*request->rows = (struct snowflake_rows){
+			.length = U64_MAX,
+			.left = U64_MAX,
+			.ceiling = block->ceiling,
+		};
+	run->verdict = SNOWFLAKE_GIVEN;
+	run->id = block->next + config->id_offset;
+	block->next += run->count;
+	local64_add(run->count, &block->minted);
+	return true;
+}
+
+/**
  * snowflake_generator_take - one attempt to get ids
  * @config: the configuration in force
  * @clock: the clock
@@ -254,9 +308,9 @@ snowflake_generator_take(const struct snowflake_config *config,
 			 struct snowflake_order *order,
 			 const struct snowflake_request *request)
 {
-	struct snowflake_run run = { .verdict = SNOWFLAKE_GIVEN };
-	s64 now, last;
+	struct snowflake_run run;
 	u64 word;
+	s64 now;
 
 	/* In bound sharing the first word is another file's: do not touch it. */
 	if (request->want > config->cpu_block)
@@ -271,37 +325,8 @@ snowflake_generator_take(const struct snowflake_config *config,
 	if (block->cookie != config->cookie || word > block->ceiling ||
 	    (u64)(now - block->start_ns) >= config->tick_ns)
 		goto claim;
-	if (block->next == block->end ||
-	    (request->ceiling && request->ceiling != block->ceiling))
-		goto claim;
-
-	/*
-	 * Does it lie above all that the file was given? The acquire pairs with
-	 * snowflake_order_adopt(): @last is of this lineage.
-	 */
-	if (unlikely(smp_load_acquire(&order->lineage) != config->lineage) &&
-	    !snowflake_order_adopt(order, config))
-		goto claim;
-	last = atomic64_read(&order->last);
-	if ((u64)last >= block->next)
-		goto claim;
-
-	/* If it fails, another thread has raised the file. */
-	run.count = min_t(u64, request->want, block->end - block->next);
-	if (unlikely(!atomic64_try_cmpxchg(&order->last, &last,
-					   block->next + run.count - 1)))
-		goto claim;
-
-	if (request->rows)
-		*request->rows = (struct snowflake_rows){
-			.length = U64_MAX,
-			.left = U64_MAX,
-			.ceiling = block->ceiling,
-		};
-	run.id = block->next + config->id_offset;
-	block->next += run.count;
-	local64_add(run.count, &block->minted);
-	return run;
+	if (likely(snowflake_block_take(config, block, order, request, &run)))
+		return run;
 
 claim:
 	return snowflake_generator_claim(config, clock, block, order, request);

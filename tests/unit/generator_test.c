@@ -476,6 +476,37 @@ static void the_last_block_is_what_the_tick_still_has(void **state)
 	assert_refused_for(take(0, 0, 9), SNOWFLAKE_EXHAUSTED, TICK_NS);
 }
 
+/* Also for a reader that asks for more than a block, if it may have it. */
+static void a_used_up_tick_leaves_the_block(void **state)
+{
+	(void)state;
+	assert_given(take(0, 0, 3), TICK, 0, 3);		/* 3..7 left */
+	assert_given(take(1, 1, FULL), TICK, 8, FULL - 8);
+	assert_refused_for(take(0, 1, 100), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	assert_refused_for(take(1, 2, 100), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	assert_given(take(0, 2, 100), TICK, 3, 5);
+	assert_refused_for(take(0, 2, 100), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	assert_int_equal(word(), (TICK << SHIFT) + FULL);
+}
+
+/* But neither in another tick nor under another configuration. */
+static void a_dead_block_is_no_leftover(void **state)
+{
+	struct snowflake_config other;
+
+	(void)state;
+	assert_given(take(0, 0, 3), TICK, 0, 3);
+	wait_for(TICK + 1, 0);
+	assert_given(take(1, 1, FULL), TICK + 1, 0, FULL);
+	assert_refused_for(take(0, 2, 100), SNOWFLAKE_EXHAUSTED, TICK_NS);
+
+	assert_given((wait_for(TICK + 2, 0), take(0, 0, 3)), TICK + 2, 0, 3);
+	unit_host_window(&host, &other, 0, 0);
+	assert_given(take(1, 1, FULL), TICK + 2, 8, FULL - 8);
+	assert_refused_for(take(0, 2, 100), SNOWFLAKE_EXHAUSTED, TICK_NS);
+	use(NULL);
+}
+
 static void more_than_a_block_takes_just_that(void **state)
 {
 	(void)state;
@@ -2318,6 +2349,8 @@ int main(void)
 		running(blocks_double_up_to_cpu_block),
 		running(a_block_serves_several_at_once),
 		running(the_last_block_is_what_the_tick_still_has),
+		running(a_used_up_tick_leaves_the_block),
+		running(a_dead_block_is_no_leftover),
 		running(more_than_a_block_takes_just_that),
 		running(a_file_never_goes_back_into_its_block),
 		running(a_file_that_moves_to_a_lower_block_leaves_it_alone),
