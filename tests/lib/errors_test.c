@@ -29,6 +29,7 @@ static const struct said saids[] = {
 	{ SNOWFLAKE_IN_OPEN, EPERM, "device rules", "container" },
 	{ SNOWFLAKE_IN_OPEN, ENOTTY, "not a snowflake", "/dev/snowflake" },
 	{ SNOWFLAKE_IN_OPEN, EINVAL, "malformed", "snowflake-local(7)" },
+	{ SNOWFLAKE_IN_OPEN, ENOTDIR, "folder", "HOME" },
 	{ SNOWFLAKE_IN_OPEN, EMFILE, "open files", "ulimit" },
 	{ SNOWFLAKE_IN_OPEN, ENFILE, "open files", "close" },
 	{ SNOWFLAKE_IN_OPEN, EADDRINUSE, "overlap", "nothing else has" },
@@ -47,10 +48,13 @@ static const struct said saids[] = {
 	{ SNOWFLAKE_IN_NEXT, EINTR, "signal", "again" },
 	{ SNOWFLAKE_IN_NEXT, EINVAL, "room", "8 bytes" },
 	{ SNOWFLAKE_IN_NEXT, ENOSPC, "state", "room" },
+	{ SNOWFLAKE_IN_NEXT, ESTALE, "removed", "again" },
+	{ SNOWFLAKE_IN_NEXT, EBADF, "closed", "again" },
 	{ SNOWFLAKE_IN_BIND, ENXIO, "no worker id", "worker_id" },
 	{ SNOWFLAKE_IN_BIND, EBUSY, "already", "another" },
 	{ SNOWFLAKE_IN_BIND, EINVAL, "sharing", "range" },
 	{ SNOWFLAKE_IN_INFO, ENXIO, "no worker id", "worker_id" },
+	{ SNOWFLAKE_IN_INFO, EOPNOTSUPP, "poll", "timed" },
 	{ SNOWFLAKE_IN_TEXT, EINVAL, "malformed", "correct" },
 	{ SNOWFLAKE_IN_TEXT, ERANGE, "range", "layout" },
 	{ SNOWFLAKE_IN_TEXT, EOVERFLOW, "9999", "give" },
@@ -108,8 +112,9 @@ static void calls_differ(void **state)
 				other++;
 			if (other < saids + ARRAY_SIZE(saids) &&
 			    strcmp(other->what, s->what))
-				assert_string_not_equal(
-					text, snowflake_strerror(call, s->err));
+				assert_string_not_equal(text,
+							snowflake_strerror(call,
+									   s->err));
 		}
 	}
 }

@@ -300,7 +300,7 @@ static void round_trips(void **state)
 						    (LAST_MS - FIRST_MS + 1)));
 }
 
-/* All that there are are only some where few trials are asked for. */
+/* Where few trials are asked for, only some of all years or days. */
 static int stride(void)
 {
 	return test_trials(100000) < 100000 ? 37 : 1;

@@ -53,7 +53,7 @@ static const struct wording wordings[] = {
 		"the device node has no driver: the module is not loaded; " LOAD
 	}, {
 		OPEN, EACCES,
-		"you may not open it; ask the administrator to add you to its group, which ls -lL shows"
+		"you may not open it; ask the administrator to add you to the group of the device, which ls -lL shows (a local engine is for the user who made it)"
 	}, {
 		OPEN, EPERM,
 		"it is not allowed here: the device rules of a container or service forbid it; start the container or service with the device allowed, for reading"
@@ -64,6 +64,9 @@ static const struct wording wordings[] = {
 	}, {
 		OPEN, EINVAL,
 		"the name or the flags are malformed; give the path of a device, or a name as snowflake-local(7) has it, and flags of <snowflake.h>"
+	}, {
+		OPEN, ENOTDIR,
+		"a part of the path is no folder, or there is no folder for the state of a local engine; correct the path, set HOME, or name a folder as snowflake-local(7) has it"
 	}, {
 		OPEN, EMFILE, MANY
 	}, {
@@ -91,7 +94,7 @@ static const struct wording wordings[] = {
 		"worker ids are bound here (sharing), and this open file is bound to none; bind the file to a worker id, or have the administrator set sharing to pooled"
 	}, {
 		NEXT, EOVERFLOW,
-		"the clock is past the last timestamp that an id can hold; see whether the clock is right (the end, in Unix ms, is in "
+		"the clock is past the last timestamp that an id can hold; see whether the clock is right (the end of the device's layout, in Unix ms, is in "
 		SYSFS "/layout/ends_ms)"
 	}, {
 		NEXT, ERANGE,
@@ -113,6 +116,15 @@ static const struct wording wordings[] = {
 	}, {
 		NEXT, EINVAL,
 		"there is no room for a whole id; ask for 8 bytes, or one id, at least"
+	}, {
+		NEXT, ESTALE,
+		"the state file of this local engine was removed or replaced; open the engine again"
+	}, {
+		NEXT, EBADF,
+		"the file was closed, but not by the library; close no descriptors that are not yours, and open the device or engine again"
+	}, {
+		INFO, EOPNOTSUPP,
+		"a local engine has no file to poll; use snowflake_next_timed()"
 	}, {
 		BIND, EBUSY,
 		"it is bound to a worker id already, and that lasts; open another for another worker id"
