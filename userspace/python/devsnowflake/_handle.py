@@ -90,7 +90,7 @@ class Snowflake:
         *,
         direct: bool = False,
     ) -> None:
-        self._name = None if name is None else os.fspath(name)
+        self._name = None if name is None else os.fsdecode(name)
         self._handle: Optional[_Handle] = None
         self._handle = _Handle(self._name, DIRECT if direct else 0)
 
@@ -181,15 +181,11 @@ class Snowflake:
                 raise ValueError(f"{view.nbytes} bytes are no whole number of ids")
             if not count:
                 return 0
-            ids = (c_uint64 * count).from_buffer(view)
-            try:
-                if ctypes.addressof(ids) % ctypes.alignment(c_uint64):
-                    raise ValueError("the buffer is not aligned to 8 bytes")
-                fill = library.snowflake_fill
-                attempt = partial(fill, handle.pointer, byref(ids), count)
-                return _wait(attempt, timeout)
-            finally:
-                del ids
+            address = ctypes.addressof((c_uint64 * count).from_buffer(view))
+            if address % ctypes.alignment(c_uint64):
+                raise ValueError("the buffer is not aligned to 8 bytes")
+            fill = library.snowflake_fill
+            return _wait(partial(fill, handle.pointer, address, count), timeout)
 
     def bind(self, worker: int) -> None:
         """Binds it to one worker id, once, where sharing is "bound"."""
@@ -226,6 +222,5 @@ class Snowflake:
         """
         handle = self._opened()
         fd: int = library.snowflake_fd(handle.pointer)
-        if fd < 0:
-            raise failure(IN_INFO, -errno.EOPNOTSUPP)
+        check(IN_INFO, fd)
         return fd
