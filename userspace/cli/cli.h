@@ -5,13 +5,19 @@
 #ifndef SNOWFLAKE_CLI_H
 #define SNOWFLAKE_CLI_H
 
-#include "../../kmod/layout.h"
+#include <inttypes.h>
+#include <stdbool.h>
 
-#define __printf(a, b) __attribute((__format__(__printf__, a, b)))
+#include <snowflake.h>
 
-#define DEVICE "/dev/snowflake"
+#define __printf(a, b) __attribute__((__format__(__printf__, a, b)))
 
-/* Tests build the command with a folder of their own here. */
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Tests build the command with a device and a folder of their own here. */
+#ifndef DEVICE
+#define DEVICE SNOWFLAKE_DEVICE
+#endif
 #ifndef SYSFS
 #define SYSFS "/sys/class/misc/snowflake"
 #endif
@@ -27,46 +33,76 @@ enum status {
 	STATUS_NO_PERMISSION,
 };
 
-/* The call that failed: one errno means different things from different ones. */
-enum call {
-	CALL_OPEN,
-	CALL_READ,
-};
-
 /* One subcommand is one file. argv[0] is the program's name. */
 enum status next_main(int argc, char **argv);
 enum status decode_main(int argc, char **argv);
+enum status range_main(int argc, char **argv);
+enum status status_main(int argc, char **argv);
+enum status set_main(int argc, char **argv);
+enum status capacity_main(int argc, char **argv);
+enum status watch_main(int argc, char **argv);
+enum status bench_main(int argc, char **argv);
 
 /* errors.c */
 void complain(const char *format, ...) __printf(1, 2);
 enum status wrong_usage(const char *command);
-enum status explain(enum call call, const char *device, int err);
+enum status wrong_operand(const char *command, const char *operand);
+enum status explain(enum snowflake_call call, const char *device, int err);
+enum status status_of(enum snowflake_call call, int err);
 bool flushed(void);
 
-/* number.c: NULL, or what is wrong with the text */
-const char *parse_decimal(const char *text, u64 *value);
-const char *parse_id(const char *text, u64 *id);
+/* text.c: NULL, or what is wrong with the text */
+#define GROUPED_SIZE 28
+#define LENGTH_SIZE 32
+#define SHARE_SIZE 16
 
-/* sysfs.c */
-#define PRESET_SIZE 32
+const char *parse_number(const char *text, uint64_t *value);
+const char *parse_id(const char *text, uint64_t *id);
+const char *parse_format(const char *text, enum snowflake_format *format);
+const char *parse_instant(const char *text, int64_t now_ms, int64_t *unix_ms);
+const char *parse_seconds(const char *text, unsigned int min_ms,
+			  unsigned int *ms);
+const char *grouped(uint64_t number, char text[GROUPED_SIZE]);
+const char *time_text(int64_t unix_ms, char text[SNOWFLAKE_TIME_SIZE]);
+const char *length_text(uint64_t ms, char text[LENGTH_SIZE]);
+const char *share_text(uint64_t part, uint64_t whole, char text[SHARE_SIZE]);
+
+/* bar.c */
+void print_bar(const struct snowflake_id_layout *layout, uint64_t id);
+
+/* clocks.c */
+int64_t now_unix_ms(void);
+uint64_t now_ns(void);
+uint64_t per_second(uint64_t count, uint64_t ns);
+
+/* json.c */
+void json_open(const char *name);
+void json_close(void);
+void json_text(const char *name, const char *text);
+void json_number(const char *name, uint64_t number);
+void json_id(const char *name, uint64_t id);
+void json_bare(const char *name, const char *value);
 
 /**
- * struct named_layout - a layout and what it is called
- * @preset: its name
- * @layout: the layout
+ * struct progress - how far long work has come
+ * @what: what is being done
+ * @whole: how much there is to do, 0 if that is not known
+ * @next_ns: when to tell next
+ * @shown: a line stands there
+ * @terminal: it is told at all
  */
-struct named_layout {
-	char preset[PRESET_SIZE];
-	struct snowflake_layout layout;
+struct progress {
+	const char *what;
+	uint64_t whole;
+	uint64_t next_ns;
+	bool shown;
+	bool terminal;
 };
 
-bool sysfs_number(const char *attribute, u64 *value);
-enum status sysfs_layout(struct named_layout *layout);
-
-/* time.c */
-#define TIME_SIZE 80
-
-u64 time_now_ms(void);
-const char *time_text(u64 ms, char text[TIME_SIZE]);
+/* progress.c */
+void progress_begin(struct progress *progress, const char *what,
+		    uint64_t whole, bool lines);
+void progress_show(struct progress *progress, uint64_t done);
+void progress_end(struct progress *progress);
 
 #endif /* SNOWFLAKE_CLI_H */

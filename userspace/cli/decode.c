@@ -6,24 +6,32 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "cli.h"
+#include "layouts.h"
 
-/* The sign is a field too, and so are bits that a narrow layout leaves. */
-#define FIELDS_MAX 5
+/* No line with an id, and blanks around it, is nearly as long. */
+#define INPUT_SIZE 65536
+#define OUTPUT_SIZE 262144
 
-#define BAR_INDENT 2
-#define BAR_BETWEEN " | "
+/* Room for what is printed of an id on one line. */
+#define LINE_SIZE 256
 
 static const char help[] =
-"usage: snowflake decode [ID...]\n"
+"usage: snowflake decode [OPTION...] [ID...]\n"
 "\n"
-"Shows when an id was made, by which worker, and its 64 bits. An ID is\n"
-"decimal, or hexadecimal after 0x. Without an ID, or for '-', ids are read\n"
-"from standard input, one a line.\n"
+"Shows when an id was made, by which worker, and its 64 bits. Without an ID,\n"
+"or for '-', ids are read from standard input, one a line; each then makes one\n"
+"line: id, time, worker id and sequence, with tabs between.\n"
 "\n"
-"  -h, --help   this text\n"
+"  -l, --long                  show all of each id, however many they are\n"
+"  -j, --json                  print a JSON object a line; ids are strings\n"
+"  -f, --format FORMAT         how ids are written: decimal, hex, base32,\n"
+"                              base58, base62 or json; decimal, or hexadecimal\n"
+"                              after 0x, if not given\n"
+LAYOUT_HELP
+"  -h, --help                  this text\n"
 "\n"
 "The layout is that of this host's device or, without one, 'twitter'. What\n"
 "is no id is told of and passed over, and the exit status is then 2.\n";
@@ -31,224 +39,323 @@ static const char help[] =
 /**
  * struct decoder - what lasts from id to id
  * @layout: under which they are decoded
+ * @twitter: it is the one whose worker ids have halves
+ * @format: how they are written
+ * @any_format: decimal or hexadecimal
+ * @print: how they are shown
  * @status: what to exit with
  * @any: one was printed
  */
 struct decoder {
-	struct named_layout layout;
+	struct snowflake_id_layout layout;
+	bool twitter;
+	enum snowflake_format format;
+	bool any_format;
+	void (*print)(const struct decoder *decoder, uint64_t id,
+		      const struct snowflake_id_parts *parts);
 	enum status status;
 	bool any;
 };
 
-/**
- * struct field - a part of the bar
- * @label: what it is called
- * @bits: its width
- * @column: where it begins
- */
-struct field {
-	const char *label;
-	unsigned int bits;
-	unsigned int column;
-};
-
-/* Fills in the columns and leaves out the fields that are not there. */
-static size_t bar_fields(const struct snowflake_layout *layout,
-			 struct field *fields)
+static void print_long(const struct decoder *decoder, uint64_t id,
+		       const struct snowflake_id_parts *parts)
 {
-	unsigned int shift = snowflake_layout_shift(layout);
-	/* Of 64 bits in use, the highest is no timestamp but the sign. */
-	unsigned int timestamp = min_t(unsigned int, layout->timestamp_bits,
-				       63 - shift);
-	const struct field worker = {
-		.label = "worker", .bits = layout->worker_bits
-	};
-	const struct field sequence = {
-		.label = "sequence", .bits = layout->sequence_bits
-	};
-	bool worker_first = layout->order == SNOWFLAKE_WORKER_SEQUENCE;
-	const struct field all[FIELDS_MAX] = {
-		{ .label = "sign", .bits = 1 },
-		{ .label = "unused", .bits = 63 - shift - timestamp },
-		{ .label = "timestamp", .bits = timestamp },
-		worker_first ? worker : sequence,
-		worker_first ? sequence : worker,
-	};
-	unsigned int column = BAR_INDENT;
-	size_t count = 0, i;
-
-	for (i = 0; i < FIELDS_MAX; i++) {
-		if (!all[i].bits)
-			continue;
-		fields[count] = all[i];
-		fields[count].column = column;
-		column += all[i].bits + strlen(BAR_BETWEEN);
-		count++;
-	}
-	return count;
-}
-
-/* Whether a label ends before the next one begins. */
-static bool label_fits(const struct field *fields, size_t count, size_t i)
-{
-	return i + 1 == count ||
-	       fields[i].column + strlen(fields[i].label) <
-	       fields[i + 1].column;
-}
-
-static void print_at(const char *text, unsigned int column, unsigned int *at)
-{
-	*at += printf("%*s%s", (int)(column - *at), "", text);
-}
-
-/*
- * The 64 bits with a bar between the fields, and the labels below. A label
- * that is too long for its field hangs on a line of its own.
- */
-static void print_bar(const struct snowflake_layout *layout, u64 id)
-{
-	struct field fields[FIELDS_MAX];
-	size_t count = bar_fields(layout, fields), i;
-	unsigned int bit = 64, b, at = 0;
-
-	for (i = 0; i < count; i++) {
-		printf(i ? BAR_BETWEEN : "%*s", BAR_INDENT, "");
-		for (b = 0; b < fields[i].bits; b++)
-			putchar('0' + (id >> --bit & 1));
-	}
-	putchar('\n');
-	for (i = 0; i < count; i++)
-		print_at(label_fits(fields, count, i) ? fields[i].label : "|",
-			 fields[i].column, &at);
-	putchar('\n');
-	for (i = 0; i < count; i++) {
-		if (label_fits(fields, count, i))
-			continue;
-		at = 0;
-		print_at(fields[i].label, fields[i].column, &at);
-		putchar('\n');
-	}
-}
-
-static void print_id(const struct named_layout *named, u64 id)
-{
-	const struct snowflake_layout *layout = &named->layout;
-	bool twitter = !strcmp(named->preset, "twitter");
-	struct snowflake_fields fields;
-	unsigned long long ms;
-	char text[TIME_SIZE];
-
-	snowflake_layout_decode(layout, id, &fields);
-	ms = snowflake_layout_tick_to_ms(layout, fields.tick);
-
-	printf("id            %llu\n", (unsigned long long)id);
-	if (!twitter)
-		printf("layout        %s: %u / %u / %u bits, %u ms a tick, epoch %llu\n",
-		       named->preset, layout->timestamp_bits,
-		       layout->worker_bits, layout->sequence_bits,
-		       layout->tick_ms,
-		       (unsigned long long)layout->epoch_ms);
-	printf("time          %s\n", time_text(ms, text));
-	printf("unix ms       %llu\n", ms);
-	printf("tick          %llu\n", (unsigned long long)fields.tick);
-	printf("worker id     %llu\n", (unsigned long long)fields.worker);
-	/* Its makers split the field in two: 5 bits and 5 bits. */
-	if (twitter)
-		printf("  datacenter  %u\n  worker      %u\n",
-		       (unsigned int)fields.worker >> 5,
-		       (unsigned int)fields.worker & 0x1f);
-	printf("sequence      %llu\n\n", (unsigned long long)fields.sequence);
-	print_bar(layout, id);
-}
-
-/* What is wrong with an id, under this layout; NULL if nothing is. */
-static const char *check_id(const struct snowflake_layout *layout, u64 id)
-{
-	u64 tick = id >> snowflake_layout_shift(layout);
-	u64 ms;
-
-	if (tick > snowflake_layout_last_tick(layout))
-		return "it is past the last timestamp of the layout";
-	/* A custom layout may reach further than 64 bits of milliseconds. */
-	if (__builtin_mul_overflow(tick, (u64)layout->tick_ms, &ms) ||
-	    ms > S64_MAX - layout->epoch_ms)
-		return "its time is beyond all clocks";
-	return NULL;
-}
-
-/*
- * Decode one id. @line is its line of standard input, 0 for an operand.
- * False when output cannot be written, and there is no use in going on.
- */
-static bool decode(struct decoder *decoder, const char *text,
-		   unsigned long long line)
-{
-	const char *wrong;
-	u64 id;
-
-	wrong = parse_id(text, &id);
-	if (!wrong)
-		wrong = check_id(&decoder->layout.layout, id);
-	if (wrong) {
-		if (line)
-			complain("line %llu: '%.64s' is no id: %s", line, text,
-				 wrong);
-		else
-			complain("'%.64s' is no id: %s", text, wrong);
-		decoder->status = STATUS_USAGE;
-		return true;
-	}
+	char text[LAYOUT_SIZE];
 
 	if (decoder->any)
 		putchar('\n');
-	decoder->any = true;
-	print_id(&decoder->layout, id);
-	/* Standard input may go on for ever: do not keep anyone waiting. */
-	if (flushed())
-		return true;
-	decoder->status = STATUS_ERROR;
-	return false;
+	printf("id            %ju\n", id);
+	if (!decoder->twitter)
+		printf("layout        %s\n",
+		       layout_text(&decoder->layout, text));
+	printf("time          %s\n", time_text(parts->time_ms, text));
+	printf("unix ms       %ju\n", parts->time_ms);
+	printf("tick          %ju\n", parts->tick);
+	printf("worker id     %ju\n", parts->worker);
+	/* Its makers split the field in two: 5 bits and 5 bits. */
+	if (decoder->twitter)
+		printf("  datacenter  %u\n  worker      %u\n",
+		       (unsigned int)parts->worker >> 5,
+		       (unsigned int)parts->worker & 0x1f);
+	printf("sequence      %ju\n\n", parts->sequence);
+	print_bar(&decoder->layout, id);
 }
 
-/* Without the blanks around it: od, for one, puts some before a number. */
-static char *trim(char *text)
-{
-	size_t length;
+/* A line is put together by hand: a million of them a second are wanted. */
 
-	while (isspace((unsigned char)*text))
-		text++;
-	length = strlen(text);
+static char *put_text(char *at, const char *text)
+{
+	return stpcpy(at, text);
+}
+
+static char *put_number(char *at, uint64_t number)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = '0' + number % 10;
+		number /= 10;
+	} while (number);
+	return mempcpy(at, digits + i, sizeof(digits) - i);
+}
+
+/* False if it is beyond the calendar, and nothing was put there. */
+static bool put_time(char **at, uint64_t unix_ms)
+{
+	int length = snowflake_print_time(unix_ms, *at, SNOWFLAKE_TIME_SIZE);
+
+	if (length > 0)
+		*at += length;
+	return length > 0;
+}
+
+static void put_line(const char *line, const char *end)
+{
+	fwrite_unlocked(line, 1, end - line, stdout);
+}
+
+static void print_tabs(const struct decoder *decoder, uint64_t id,
+		       const struct snowflake_id_parts *parts)
+{
+	char line[LINE_SIZE], *at = line;
+
+	(void)decoder;
+	at = put_number(at, id);
+	*at++ = '\t';
+	if (!put_time(&at, parts->time_ms))
+		*at++ = '-';
+	*at++ = '\t';
+	at = put_number(at, parts->worker);
+	*at++ = '\t';
+	at = put_number(at, parts->sequence);
+	*at++ = '\n';
+	put_line(line, at);
+}
+
+static void print_json(const struct decoder *decoder, uint64_t id,
+		       const struct snowflake_id_parts *parts)
+{
+	char line[LINE_SIZE], *at = line;
+
+	(void)decoder;
+	at = put_text(at, "{\"id\":\"");
+	at = put_number(at, id);
+	at = put_text(at, "\",\"time\":\"");
+	if (put_time(&at, parts->time_ms))
+		*at++ = '"';
+	else
+		at = put_text(at - 1, "null");
+	at = put_text(at, ",\"unix_ms\":");
+	at = put_number(at, parts->time_ms);
+	at = put_text(at, ",\"tick\":");
+	at = put_number(at, parts->tick);
+	at = put_text(at, ",\"worker_id\":");
+	at = put_number(at, parts->worker);
+	at = put_text(at, ",\"sequence\":");
+	at = put_number(at, parts->sequence);
+	at = put_text(at, "}\n");
+	put_line(line, at);
+}
+
+/* NULL, or what is wrong with the text. */
+static const char *parse(const struct decoder *decoder, const char *text,
+			 uint64_t *id)
+{
+	if (decoder->any_format)
+		return parse_id(text, id);
+	switch (snowflake_parse(decoder->format, text, id)) {
+	case 0:
+		return NULL;
+	case -ERANGE:
+		return "it is above 2^63-1, or longer than any id";
+	}
+	return "it is not of this format";
+}
+
+static const char *take_apart(const struct decoder *decoder, uint64_t id,
+			      struct snowflake_id_parts *parts)
+{
+	if (snowflake_decode(&decoder->layout, id, parts))
+		return "it is past the last timestamp of the layout";
+	/* A custom layout may reach further than 64 bits of milliseconds. */
+	return parts->time_ms == INT64_MAX ? "its time is beyond all clocks" :
+					     NULL;
+}
+
+/* Neither may a terminal obey what was typed, nor a NUL hide what follows. */
+static void make_printable(char *text, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++) {
+		if (!isprint((unsigned char)text[i]))
+			text[i] = '?';
+	}
+}
+
+/* Tell of what is no id. @line is its line of input, 0 for an operand. */
+static void no_id(struct decoder *decoder, char *text, uint64_t line,
+		  const char *wrong)
+{
+	make_printable(text, strlen(text));
+	if (line)
+		complain("line %ju: '%.64s' is no id: %s", line, text,
+			 wrong);
+	else
+		complain("'%.64s' is no id: %s", text, wrong);
+	decoder->status = STATUS_USAGE;
+}
+
+static void decode(struct decoder *decoder, char *text, uint64_t line)
+{
+	struct snowflake_id_parts parts;
+	const char *wrong;
+	uint64_t id;
+
+	wrong = parse(decoder, text, &id);
+	if (!wrong)
+		wrong = take_apart(decoder, id, &parts);
+	if (wrong) {
+		no_id(decoder, text, line, wrong);
+		return;
+	}
+	decoder->print(decoder, id, &parts);
+	decoder->any = true;
+}
+
+/* One line of input, without the blanks around: od, for one, has some. */
+static void decode_line(struct decoder *decoder, char *text, size_t length,
+			uint64_t line)
+{
 	while (length && isspace((unsigned char)text[length - 1]))
 		length--;
 	text[length] = '\0';
-	return text;
+	while (isspace((unsigned char)*text)) {
+		text++;
+		length--;
+	}
+	if (strlen(text) != length)
+		make_printable(text, length);
+	decode(decoder, text, line);
 }
 
+/**
+ * struct input - standard input, by the line
+ * @buffer: what was read and is not decoded yet, and room for a NUL
+ * @length: how much that is
+ * @line: number of the line that begins there
+ * @long_line: the begin of that line was passed over
+ * @end: there is no more
+ */
+struct input {
+	char buffer[INPUT_SIZE + 1];
+	size_t length;
+	uint64_t line;
+	bool long_line;
+	bool end;
+};
+
+static bool read_more(struct input *input)
+{
+	ssize_t got;
+
+	do {
+		got = read(STDIN_FILENO, input->buffer + input->length,
+			   INPUT_SIZE - input->length);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		complain("standard input: %s", strerror(errno));
+		return false;
+	}
+	input->length += got;
+	input->end = !got;
+	return true;
+}
+
+/* A line that does not fit is told of once, and passed over to its end. */
+static void pass_long_line(struct decoder *decoder, struct input *input)
+{
+	if (!input->long_line) {
+		input->buffer[64] = '\0';
+		no_id(decoder, input->buffer, input->line,
+		      "the line is too long");
+	}
+	input->long_line = true;
+	input->length = 0;
+}
+
+static void decode_lines(struct decoder *decoder, struct input *input)
+{
+	char *text = input->buffer, *end = text + input->length, *newline;
+
+	while ((newline = memchr(text, '\n', end - text)) ||
+	       (input->end && text < end)) {
+		if (!newline)
+			newline = end;
+		if (!input->long_line)
+			decode_line(decoder, text, newline - text, input->line);
+		input->long_line = false;
+		input->line++;
+		text = newline < end ? newline + 1 : end;
+	}
+	input->length = end - text;
+	memmove(input->buffer, text, input->length);
+	if (input->length == INPUT_SIZE)
+		pass_long_line(decoder, input);
+}
+
+/*
+ * All of standard input. What came by one read is answered by one write, so
+ * that nobody waits where lines come one by one. False if output or input
+ * fails, and there is no use in going on.
+ */
 static bool decode_stdin(struct decoder *decoder)
 {
-	char *text = NULL;
-	size_t size = 0, i;
-	bool go_on = true;
-	unsigned long long line = 0;
-	ssize_t length;
+	static struct input input;
+	struct progress progress;
+	bool go_on;
 
-	while (go_on && (length = getline(&text, &size, stdin)) != -1) {
-		/* A NUL must not hide what follows, nor a terminal obey. */
-		for (i = 0; i < (size_t)length; i++) {
-			if (!isprint((unsigned char)text[i]) &&
-			    !isspace((unsigned char)text[i]))
-				text[i] = '?';
-		}
-		go_on = decode(decoder, trim(text), ++line);
-	}
-	if (go_on && ferror(stdin)) {
-		complain("standard input: %s", strerror(errno));
+	input = (struct input) { .line = 1 };
+	progress_begin(&progress, "lines", 0, true);
+	do {
+		go_on = read_more(&input);
+		if (!go_on)
+			break;
+		decode_lines(decoder, &input);
+		go_on = flushed();
+		progress_show(&progress, input.line - 1);
+	} while (go_on && !input.end);
+	progress_end(&progress);
+	if (!go_on)
 		decoder->status = STATUS_ERROR;
-		go_on = false;
-	}
-	clearerr(stdin);
-	free(text);
 	return go_on;
+}
+
+static void decode_all(struct decoder *decoder, char **ids)
+{
+	static char buffer[OUTPUT_SIZE];
+
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	if (!*ids)
+		decode_stdin(decoder);
+	for (; *ids; ids++) {
+		if (strcmp(*ids, "-"))
+			decode(decoder, *ids, 0);
+		else if (!decode_stdin(decoder))
+			return;
+	}
+	if (!flushed())
+		decoder->status = STATUS_ERROR;
+}
+
+static bool reads_stdin(char **ids)
+{
+	if (!*ids)
+		return true;
+	while (*ids && strcmp(*ids, "-"))
+		ids++;
+	return *ids;
 }
 
 /* A negative number is no option. */
@@ -267,31 +374,57 @@ static bool is_option(const char *argument)
  */
 enum status decode_main(int argc, char **argv)
 {
-	static const struct option options[] = {
+	static const struct option own[] = {
+		{ "long", no_argument, NULL, 'l' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "format", required_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	struct decoder decoder = { .status = STATUS_OK };
+	struct decoder decoder = { .any_format = true };
+	struct layout_request request = { 0 };
+	struct option all[OPTIONS_MAX];
+	const struct option *options = with_layout(own, all);
 	enum status status;
-	int c, i;
+	const char *wrong;
+	int c;
 
 	while (is_option(argv[optind]) &&
-	       (c = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
-		if (c != 'h')
+	       (c = getopt_long(argc, argv, "+ljf:h", options,
+				NULL)) != -1) {
+		wrong = NULL;
+		switch (c) {
+		case 'l':
+			decoder.print = print_long;
+			break;
+		case 'j':
+			decoder.print = print_json;
+			break;
+		case 'f':
+			decoder.any_format = false;
+			wrong = parse_format(optarg, &decoder.format);
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return STATUS_OK;
+		case '?':
 			return wrong_usage("decode ");
-		fputs(help, stdout);
-		return STATUS_OK;
+		default:
+			wrong = layout_option(&request, c, optarg);
+		}
+		if (wrong) {
+			complain("'%s': %s", optarg, wrong);
+			return wrong_usage("decode ");
+		}
 	}
 
-	status = sysfs_layout(&decoder.layout);
+	status = layout_of_host(&request, &decoder.layout, "decode ");
 	if (status)
 		return status;
-	if (optind == argc)
-		decode_stdin(&decoder);
-	for (i = optind; i < argc; i++) {
-		if (strcmp(argv[i], "-") ? !decode(&decoder, argv[i], 0) :
-					   !decode_stdin(&decoder))
-			break;
-	}
+	decoder.twitter = !strcmp(layout_name(&decoder.layout), "twitter");
+	if (!decoder.print)
+		decoder.print = reads_stdin(argv + optind) ? print_tabs :
+							     print_long;
+	decode_all(&decoder, argv + optind);
 	return decoder.status;
 }

@@ -1,125 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Errors in words: what happened and what to do about it.
+ * Errors in words: those of the library, and what can be found out beside them.
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
-
-#define LOAD "load it as root: modprobe snowflake worker_id=N, or in the source tree: make load WORKER_ID=N"
+#include "sysfs.h"
 
 static void behind(void);
 
 /**
- * struct wording - the words for an errno
+ * struct meaning - what an errno comes to for the command
  * @call: who returned it
  * @err: the errno
  * @name: its name
  * @status: what to exit with
- * @what: what happened
- * @cure: what to do
  * @more: tells what can be found out now, or NULL
  */
-struct wording {
-	enum call call;
+struct meaning {
+	enum snowflake_call call;
 	int err;
 	const char *name;
 	enum status status;
-	const char *what;
-	const char *cure;
 	void (*more)(void);
 };
 
-static const struct wording wordings[] = {
+static const struct meaning meanings[] = {
+	{ SNOWFLAKE_IN_OPEN, ENOENT, "ENOENT", STATUS_NO_DEVICE, NULL },
+	{ SNOWFLAKE_IN_OPEN, ENXIO, "ENXIO", STATUS_NO_DEVICE, NULL },
+	{ SNOWFLAKE_IN_OPEN, ENODEV, "ENODEV", STATUS_NO_DEVICE, NULL },
+	{ SNOWFLAKE_IN_OPEN, EACCES, "EACCES", STATUS_NO_PERMISSION, NULL },
+	{ SNOWFLAKE_IN_OPEN, EPERM, "EPERM", STATUS_NO_PERMISSION, NULL },
+	{ SNOWFLAKE_IN_OPEN, ENOTTY, "ENOTTY", STATUS_ERROR, NULL },
+	{ SNOWFLAKE_IN_OPEN, EADDRINUSE, "EADDRINUSE", STATUS_REFUSED, NULL },
+	{ SNOWFLAKE_IN_NEXT, ENXIO, "ENXIO", STATUS_NO_WORKER, NULL },
 	{
-		CALL_OPEN, ENOENT, "ENOENT", STATUS_NO_DEVICE,
-		"there is no such device: the module is not loaded, or this container was not given the device",
-		LOAD, NULL
-	}, {
-		CALL_OPEN, ENXIO, "ENXIO", STATUS_NO_DEVICE,
-		"the device node has no driver: the module is not loaded",
-		LOAD, NULL
-	}, {
-		CALL_OPEN, ENODEV, "ENODEV", STATUS_NO_DEVICE,
-		"the device node has no driver: the module is not loaded",
-		LOAD, NULL
-	}, {
-		CALL_OPEN, EACCES, "EACCES", STATUS_NO_PERMISSION,
-		"you may not read it",
-		"ask the administrator to add you to its group, which ls -lL shows",
-		NULL
-	}, {
-		CALL_OPEN, EPERM, "EPERM", STATUS_NO_PERMISSION,
-		"it is not allowed here: the device rules of a container or service forbid it",
-		"start the container or service with the device allowed, for reading",
-		NULL
-	}, {
-		CALL_READ, ENXIO, "ENXIO", STATUS_NO_WORKER,
-		"this host has no worker id",
-		"give it one that no other host has, as root: echo N > " SYSFS
-		"/worker_id",
-		NULL
-	}, {
-		CALL_READ, EDESTADDRREQ, "EDESTADDRREQ", STATUS_NO_WORKER,
-		"worker ids are bound here (sharing), and this open file is bound to none",
-		"bind the file to a worker id, or have the administrator set sharing to pooled",
-		NULL
-	}, {
-		CALL_READ, EOVERFLOW, "EOVERFLOW", STATUS_REFUSED,
-		"the clock is past the last timestamp that an id can hold",
-		"see whether the clock is right; the end, in Unix ms, is in " SYSFS
-		"/layout/ends_ms",
-		NULL
-	}, {
-		CALL_READ, ERANGE, "ERANGE", STATUS_REFUSED,
-		"the clock jumped ahead by more than forward_limit_ms",
-		"set the clock right or, if it is right now, as root: echo 1 > " SYSFS
-		"/accept_jump",
-		NULL
-	}, {
-		CALL_READ, EKEYEXPIRED, "EKEYEXPIRED", STATUS_REFUSED,
-		"the window of this host's worker id has ended",
-		"have it extended by whoever hands out worker ids; the end is in " SYSFS
-		"/not_after_ms",
-		NULL
-	}, {
-		CALL_READ, ECANCELED, "ECANCELED", STATUS_REFUSED,
-		"the clock is behind: it was set back, is not set yet, or is short of not_before_ms",
-		"no id is made until it has caught up: wait, or set it right",
-		behind
-	}, {
-		CALL_READ, EAGAIN, "EAGAIN", STATUS_REFUSED,
-		"the ids of this tick are used up, and the file does not wait",
-		"try again in a moment", NULL
+		SNOWFLAKE_IN_NEXT, EDESTADDRREQ, "EDESTADDRREQ",
+		STATUS_NO_WORKER, NULL
 	},
+	{ SNOWFLAKE_IN_NEXT, EOVERFLOW, "EOVERFLOW", STATUS_REFUSED, NULL },
+	{ SNOWFLAKE_IN_NEXT, ERANGE, "ERANGE", STATUS_REFUSED, NULL },
+	{ SNOWFLAKE_IN_NEXT, EKEYEXPIRED, "EKEYEXPIRED", STATUS_REFUSED, NULL },
+	{ SNOWFLAKE_IN_NEXT, ECANCELED, "ECANCELED", STATUS_REFUSED, behind },
+	{ SNOWFLAKE_IN_NEXT, EAGAIN, "EAGAIN", STATUS_REFUSED, NULL },
+	{ SNOWFLAKE_IN_INFO, ENXIO, "ENXIO", STATUS_NO_WORKER, NULL },
 };
 
-static void to_wait(const char *attribute, const char *what)
+static void to_wait(enum attribute attribute, const char *what)
 {
-	char until_text[TIME_SIZE], now_text[TIME_SIZE];
-	u64 until, now = time_now_ms();
+	char until_text[SNOWFLAKE_TIME_SIZE], now_text[SNOWFLAKE_TIME_SIZE];
+	char left[LENGTH_SIZE];
+	int64_t now = now_unix_ms();
+	struct value until;
 
-	if (!sysfs_number(attribute, &until) || now >= until)
+	if (!sysfs_read(attribute, &until) || now >= (int64_t)until.number)
 		return;
-	complain("%s %s, the clock says %s: %.3f s to wait", what,
-		 time_text(until, until_text), time_text(now, now_text),
-		 (until - now) / 1000.0);
+	complain("%s %s, the clock says %s: %s to wait", what,
+		 time_text(until.number, until_text), time_text(now, now_text),
+		 length_text(until.number - now, left));
 }
 
 /* How far the clock is behind, as far as that can be told. */
 static void behind(void)
 {
-	u64 lead;
+	char text[LENGTH_SIZE];
+	struct value lead;
 
-	to_wait("not_before_ms", "the window of this host's worker id begins at");
+	to_wait(NOT_BEFORE_MS, "the window of this host's worker id begins at");
 	/* Who slews waits for another clock. */
-	if (sysfs_number("lead_ms", &lead) && lead)
-		complain("ids are %.3f s ahead of the clock, which is more than lead_limit_ms",
-			 lead / 1000.0);
+	if (sysfs_read(LEAD_MS, &lead) && lead.number)
+		complain("ids are %s ahead of the clock, which is more than lead_limit_ms",
+			 length_text(lead.number, text));
 	else
-		to_wait("last_timestamp_ms", "the last id is of");
+		to_wait(LAST_TIMESTAMP_MS, "the last id is of");
 }
 
 /**
@@ -150,28 +106,67 @@ enum status wrong_usage(const char *command)
 }
 
 /**
- * explain - tell what an errno means
- * @call: the call that failed
- * @device: on which file
- * @err: the errno
+ * wrong_operand - complain of an operand where none is taken
+ * @command: the subcommand, ending in a blank
+ * @operand: what was given
  *
  * Return: what to exit with.
  */
-enum status explain(enum call call, const char *device, int err)
+enum status wrong_operand(const char *command, const char *operand)
 {
-	const struct wording *w;
+	complain("'%s': %stakes no operand", operand, command);
+	return wrong_usage(command);
+}
 
-	for (w = wordings; w < wordings + ARRAY_SIZE(wordings); w++) {
-		if (w->call != call || w->err != err)
-			continue;
-		complain("%s: %s (%s)", device, w->what, w->name);
-		if (w->more)
-			w->more();
-		complain("%s", w->cure);
-		return w->status;
+static const struct meaning *meaning_of(enum snowflake_call call, int err)
+{
+	const struct meaning *m;
+
+	for (m = meanings; m < meanings + ARRAY_SIZE(meanings); m++) {
+		if (m->call == call && m->err == -err)
+			return m;
 	}
-	complain("%s: %s", device, strerror(err));
-	return STATUS_ERROR;
+	return NULL;
+}
+
+/**
+ * status_of - what to exit with after an error
+ * @call: the call that failed
+ * @err: what it returned, a negative errno
+ *
+ * Return: the status.
+ */
+enum status status_of(enum snowflake_call call, int err)
+{
+	const struct meaning *m = meaning_of(call, err);
+
+	return m ? m->status : STATUS_ERROR;
+}
+
+/**
+ * explain - tell what an error means and what to do about it
+ * @call: the call that failed
+ * @device: on which device or engine
+ * @err: what it returned, a negative errno
+ *
+ * Return: what to exit with.
+ */
+enum status explain(enum snowflake_call call, const char *device, int err)
+{
+	const struct meaning *m = meaning_of(call, err);
+	const char *text = snowflake_strerror(call, err);
+	const char *cure = strstr(text, "; ");
+	int length = cure ? (int)(cure - text) : (int)strlen(text);
+
+	if (m)
+		complain("%s: %.*s (%s)", device, length, text, m->name);
+	else
+		complain("%s: %.*s", device, length, text);
+	if (m && m->more)
+		m->more();
+	if (cure)
+		complain("%s", cure + 2);
+	return m ? m->status : STATUS_ERROR;
 }
 
 /**

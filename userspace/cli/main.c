@@ -4,24 +4,26 @@
  */
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
 static const struct command {
 	const char *name;
 	enum status (*run)(int argc, char **argv);
+	const char *summary;
 } commands[] = {
-	{ "next", next_main },
-	{ "decode", decode_main },
+	{ "next", next_main, "print new ids" },
+	{ "decode", decode_main, "show when and by whom ids were made" },
+	{ "range", range_main, "print the first and the last id of a time" },
+	{ "status", status_main, "show how the device is doing" },
+	{ "set", set_main, "change the device's configuration" },
+	{ "capacity", capacity_main, "show what a layout has room for" },
+	{ "watch", watch_main, "look on while ids are made" },
+	{ "bench", bench_main, "measure how fast ids are made" },
 };
 
-static const char help[] =
-"usage: snowflake COMMAND [OPTION...]\n"
-"\n"
-"Unique 64-bit ids that sort by time, from " DEVICE ".\n"
-"\n"
-"  next     print new ids\n"
-"  decode   show when and by whom an id was made\n"
+static const char statuses[] =
 "\n"
 "  -h, --help      this text; after a COMMAND, that command's\n"
 "  -V, --version   the version\n"
@@ -33,7 +35,22 @@ static const char help[] =
 "  3  refused: the clock is behind, or what may be minted has ended\n"
 "  4  not configured: no worker id\n"
 "  5  no device: the module is not loaded\n"
-"  6  no permission to read the device\n";
+"  6  no permission to read or to configure the device\n";
+
+static void print_help(void)
+{
+	const struct command *command;
+
+	printf("usage: snowflake COMMAND [OPTION...]\n"
+	       "\n"
+	       "Unique 64-bit ids that sort by time, from " SNOWFLAKE_DEVICE
+	       ".\n"
+	       "\n");
+	for (command = commands; command < commands + ARRAY_SIZE(commands);
+	     command++)
+		printf("  %-10s%s\n", command->name, command->summary);
+	fputs(statuses, stdout);
+}
 
 static enum status run(int argc, char **argv)
 {
@@ -48,7 +65,7 @@ static enum status run(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "+hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'h':
-			fputs(help, stdout);
+			print_help();
 			return STATUS_OK;
 		case 'V':
 			puts("snowflake " VERSION);

@@ -2,112 +2,103 @@
 /*
  * snowflake next: print new ids.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cli.h"
 
-/* Ids of one read: two ticks of the default layout. */
+/* Ids of one call: two ticks of the default layout. */
 #define CHUNK_IDS 8192
 
-/* An id has at most 19 digits, and a newline. */
-#define LINE_SIZE 20
+/* No limit to how long ids are waited for. */
+#define FOR_EVER -1
 
 static const char help[] =
-"usage: snowflake next [-n N] [-d PATH]\n"
+"usage: snowflake next [-n N] [-f FORMAT] [-d DEVICE]\n"
 "\n"
-"Prints new ids, in decimal, one a line, in rising order.\n"
+"Prints new ids, one a line, in rising order.\n"
 "\n"
-"  -n, --number N      how many, 1 to 2^63-1; 1 if not given\n"
-"  -d, --device PATH   read them from PATH instead of " DEVICE "\n"
-"  -h, --help          this text\n"
+"  -n, --number N       how many, 1 to 2^63-1; 1 if not given\n"
+"  -f, --format FORMAT  decimal (if not given), hex, base32, base58, base62\n"
+"                       or json (strings, since numbers would be rounded)\n"
+"  -d, --device DEVICE  the path of a device, " SNOWFLAKE_DEVICE " if not\n"
+"                       given, or local:... as snowflake-local(7) has it\n"
+"  -h, --help           this text\n"
 "\n"
 "On an error no further id is printed; 'snowflake --help' lists the exit\n"
 "statuses.\n";
 
-/*
- * Ids of one open file rise and are positive; what does not comes from some
- * other file, and a number that is no id must never be taken for one.
- */
-static bool are_ids(const u64 *ids, size_t count, u64 last)
+/* Lines of ids; false if one is none. */
+static bool put_ids(const uint64_t *ids, size_t count,
+		    enum snowflake_format format)
 {
+	char line[SNOWFLAKE_ID_SIZE + 1];
+	int length;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (ids[i] <= last || ids[i] > S64_MAX)
+		length = snowflake_print(format, ids[i], line,
+					 SNOWFLAKE_ID_SIZE);
+		if (length < 0)
 			return false;
-		last = ids[i];
+		line[length] = '\n';
+		fwrite(line, 1, length + 1, stdout);
 	}
 	return true;
 }
 
 /*
- * Read up to @count ids, of which all are above @last. Returns how many, or 0
- * after the complaint, with what to exit with in @status.
+ * Print one chunk of ids by one write, so that whatever ends the program, lines
+ * are whole. Returns how many were printed, or 0 with what to exit with.
  */
-static size_t read_ids(int fd, const char *device, u64 *ids, size_t count,
-		       u64 last, enum status *status)
+static size_t print_chunk(struct snowflake *sf, const char *device,
+			  uint64_t left, enum snowflake_format format,
+			  enum status *status)
 {
-	size_t want = count * sizeof(*ids);
-	ssize_t got;
-
-	do {
-		got = read(fd, ids, want);
-	} while (got < 0 && errno == EINTR);
+	static uint64_t ids[CHUNK_IDS];
+	ssize_t got = snowflake_fill(sf, ids,
+				     left < CHUNK_IDS ? left : CHUNK_IDS,
+				     FOR_EVER);
 
 	if (got < 0) {
-		*status = explain(CALL_READ, device, errno);
+		*status = explain(SNOWFLAKE_IN_NEXT, device, got);
 		return 0;
 	}
 	*status = STATUS_ERROR;
-	if (!got || got % sizeof(*ids)) {
-		complain("%s: a read of %zu bytes gave %zd: this is not the device",
-			 device, want, got);
+	if (!put_ids(ids, got, format)) {
+		complain("%s: gave a number that is no id", device);
 		return 0;
 	}
-	got /= sizeof(*ids);
-	if (!are_ids(ids, got, last)) {
-		complain("%s: gave a number that is no id: this is not the device",
-			 device);
-		return 0;
-	}
-	return got;
+	return flushed() ? got : 0;
 }
 
-/*
- * Print @count ids, each chunk of them by one write, so that whatever ends the
- * program, lines are whole.
- */
-static enum status print_ids(int fd, const char *device, u64 count)
+static enum status print_ids(struct snowflake *sf, const char *device,
+			     uint64_t count, enum snowflake_format format)
 {
-	static char lines[CHUNK_IDS * LINE_SIZE + 1];
-	static u64 ids[CHUNK_IDS];
-	u64 done = 0, last = 0;
-	enum status status;
-	size_t got, i;
+	static char lines[CHUNK_IDS * SNOWFLAKE_ID_SIZE];
+	char done_text[GROUPED_SIZE], count_text[GROUPED_SIZE];
+	enum status status = STATUS_OK;
+	struct progress progress;
+	uint64_t done = 0;
+	size_t got;
 
 	setvbuf(stdout, lines, _IOFBF, sizeof(lines));
-	for (; done < count; done += got) {
-		got = read_ids(fd, device, ids,
-			       min_t(u64, count - done, CHUNK_IDS), last,
-			       &status);
-		if (!got) {
-			if (done)
-				complain("%llu of %llu ids were printed",
-					 (unsigned long long)done,
-					 (unsigned long long)count);
-			return status;
-		}
-		for (i = 0; i < got; i++)
-			printf("%llu\n", (unsigned long long)ids[i]);
-		if (!flushed())
-			return STATUS_ERROR;
-		last = ids[got - 1];
+	progress_begin(&progress, "ids", count, true);
+	while (done < count) {
+		got = print_chunk(sf, device, count - done, format, &status);
+		if (!got)
+			break;
+		done += got;
+		progress_show(&progress, done);
 	}
-	return STATUS_OK;
+	progress_end(&progress);
+	if (done == count)
+		return STATUS_OK;
+	/* Who closed the pipe has what was asked for, and no need of words. */
+	if (done && !ferror(stdout))
+		complain("%s of %s ids were printed", grouped(done, done_text),
+			 grouped(count, count_text));
+	return status;
 }
 
 /**
@@ -121,25 +112,28 @@ enum status next_main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "number", required_argument, NULL, 'n' },
+		{ "format", required_argument, NULL, 'f' },
 		{ "device", required_argument, NULL, 'd' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
+	enum snowflake_format format = SNOWFLAKE_DECIMAL;
 	const char *device = DEVICE, *wrong;
+	struct snowflake *sf;
 	enum status status;
-	u64 count = 1;
-	int c, fd;
+	uint64_t count = 1;
+	int c, err;
 
-	while ((c = getopt_long(argc, argv, "+n:d:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+n:f:d:h", options, NULL)) != -1) {
+		wrong = NULL;
 		switch (c) {
 		case 'n':
-			wrong = parse_decimal(optarg, &count);
+			wrong = parse_number(optarg, &count);
 			if (!wrong && !count)
 				wrong = "at least one id has to be asked for";
-			if (wrong) {
-				complain("-n '%s': %s", optarg, wrong);
-				return wrong_usage("next ");
-			}
+			break;
+		case 'f':
+			wrong = parse_format(optarg, &format);
 			break;
 		case 'd':
 			device = optarg;
@@ -150,6 +144,10 @@ enum status next_main(int argc, char **argv)
 		default:
 			return wrong_usage("next ");
 		}
+		if (wrong) {
+			complain("-%c '%s': %s", c, optarg, wrong);
+			return wrong_usage("next ");
+		}
 	}
 	if (optind < argc) {
 		complain("'%s': next takes no operand; for a number of ids: -n N",
@@ -157,10 +155,11 @@ enum status next_main(int argc, char **argv)
 		return wrong_usage("next ");
 	}
 
-	fd = open(device, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return explain(CALL_OPEN, device, errno);
-	status = print_ids(fd, device, count);
-	close(fd);
+	/* Of this file ids strictly rise, and none is taken in advance. */
+	err = snowflake_open(&sf, device, SNOWFLAKE_DIRECT);
+	if (err)
+		return explain(SNOWFLAKE_IN_OPEN, device, err);
+	status = print_ids(sf, device, count, format);
+	snowflake_close(sf);
 	return status;
 }
