@@ -9,6 +9,11 @@ KDIR ?= /lib/modules/$(KERNELRELEASE)/build
 DEPMOD ?= depmod
 OUT := $(CURDIR)/out
 
+# The kernel that is built for; with KDIR it may be another than runs.
+release = $(or $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
+		 $(KDIR)/include/generated/utsrelease.h 2>/dev/null),\
+	    $(KERNELRELEASE))
+
 # As root these are nothing, else they ask for the password.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
@@ -17,7 +22,7 @@ export PREFIX DESTDIR
 all: module userspace
 
 help:
-	@echo 'make            build the module for this kernel, and the command'
+	@echo 'make            build the module for this kernel, library and command'
 	@echo 'make demo       see ids: in this kernel if it loads modules, otherwise in a'
 	@echo '                throw-away virtual machine; installs what is missing'
 	@echo 'make check      run the tests in booted kernels; installs what is missing'
@@ -25,8 +30,10 @@ help:
 	@echo '                break the generator on purpose: the tests must see it'
 	@echo 'make load       load the module, with WORKER_ID=N to mint at once'
 	@echo 'make unload     unload it'
-	@echo 'make install    install module and command (DESTDIR, PREFIX=$(PREFIX))'
+	@echo 'make install    install them (DESTDIR, PREFIX=$(PREFIX))'
 	@echo 'make uninstall  remove them'
+	@echo 'make install-module, make install-userspace, make uninstall-...'
+	@echo '                one of the two; what is not the module needs no headers'
 	@echo 'make clean      remove what was built'
 	@echo
 	@echo 'KDIR=FOLDER builds for another kernel, whose headers are there:'
@@ -42,18 +49,23 @@ $(KDIR)/Makefile:
 	@false
 
 userspace:
-	@$(MAKE) -s -C userspace/cli OUT=$(OUT)/cli
+	@$(MAKE) -s -C userspace OUT=$(OUT)
 
-install: module userspace
+install: install-module install-userspace
+
+uninstall: uninstall-module uninstall-userspace
+
+install-module: module
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_DIR=updates \
 		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
-	$(if $(DESTDIR),,$(DEPMOD) $(KERNELRELEASE))
-	$(MAKE) -s -C userspace/cli OUT=$(OUT)/cli install
+	$(if $(DESTDIR),,$(DEPMOD) $(release))
 
-uninstall:
-	rm -f $(DESTDIR)/lib/modules/$(KERNELRELEASE)/updates/snowflake.ko*
-	$(if $(DESTDIR),,$(DEPMOD) $(KERNELRELEASE))
-	$(MAKE) -s -C userspace/cli OUT=$(OUT)/cli uninstall
+uninstall-module:
+	rm -f $(DESTDIR)/lib/modules/$(release)/updates/snowflake.ko*
+	$(if $(DESTDIR),,$(DEPMOD) $(release))
+
+install-userspace uninstall-userspace:
+	$(MAKE) -s -C userspace OUT=$(OUT) $(@:%-userspace=%)
 
 load: module
 	$(SUDO) insmod snowflake.ko $(if $(WORKER_ID),worker_id=$(WORKER_ID))
@@ -78,5 +90,6 @@ clean:
 	rm -rf $(OUT)
 	@if [ -e $(KDIR)/Makefile ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
 
-.PHONY: all help module userspace install uninstall load unload demo check \
-	check-mutants clean
+.PHONY: all help module userspace install uninstall install-module \
+	install-userspace uninstall-module uninstall-userspace load unload demo \
+	check check-mutants clean
