@@ -220,39 +220,75 @@ static int map_live(struct local_file *file)
 	return 0;
 }
 
+static struct local_header *map_header(const struct local_file *file, int fd)
+{
+	return mmap(NULL, file->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    0);
+}
+
+/* In one load: it may rise just now. */
+static int read_reserved(const struct local_file *file, u64 *seconds)
+{
+	struct local_header *header = map_header(file, file->fd);
+	int err;
+
+	if (header == MAP_FAILED)
+		return -errno;
+	err = decode_reserved(READ_ONCE(header->reserved), file->check,
+			      seconds);
+	munmap(header, file->page);
+	return err;
+}
+
 /* What can be known to be wrong of a part that changes all the time. */
 static int check_live(const struct local_file *file,
-		      const struct local_header *header, u64 seconds)
+		      const struct local_header *header, u64 covered,
+		      u64 seconds)
 {
 	const struct local_live *live = file->live;
 
 	if ((u64)atomic64_read(&live->word.next) < header->start ||
 	    atomic_read(&live->word.waiters) ||
-	    READ_ONCE(live->covered) > covered_by(&file->config, seconds) ||
+	    covered > covered_by(&file->config, seconds) ||
 	    !READ_ONCE(live->generation))
 		return -EBADMSG;
 	return 0;
 }
 
-static int load(struct local_file *file)
+static int load_live(struct local_file *file, const struct local_header *header)
 {
 	char boot_id[LOCAL_BOOT_ID_SIZE];
-	struct local_header header;
-	struct local_range range;
-	struct stat st;
-	u64 seconds;
+	u64 covered = 0, seconds = 0;
 	int err;
 
 	err = local_host_boot_id(boot_id);
+	if (!err && !memcmp(header->boot_id, boot_id, sizeof(boot_id)))
+		err = map_live(file);
 	if (err)
 		return err;
+	if (file->live) {
+		/* In this order: both rise, and what is reserved is ahead. */
+		covered = smp_load_acquire(&file->live->covered);
+	}
+	err = read_reserved(file, &seconds);
+	if (err)
+		return err;
+	file->reserved_ns = seconds * NSEC_PER_SEC;
+	return file->live ? check_live(file, header, covered, seconds) : 0;
+}
+
+static int load(struct local_file *file)
+{
+	struct local_header header;
+	struct local_range range;
+	struct stat st;
+	int err;
+
 	if (fstat(file->fd, &st))
 		return -errno;
 	file->device = st.st_dev;
 	file->inode = st.st_ino;
 	err = check_kind(&st) ?: read_header(file, &header, st.st_size);
-	if (!err)
-		err = decode_reserved(header.reserved, header.check, &seconds);
 	if (err)
 		return err;
 
@@ -269,10 +305,7 @@ static int load(struct local_file *file)
 		.count = header.count,
 	};
 	set_config(file, &range);
-	file->reserved_ns = seconds * NSEC_PER_SEC;
-	if (memcmp(header.boot_id, boot_id, sizeof(boot_id)))
-		return 0;
-	return map_live(file) ?: check_live(file, &header, seconds);
+	return load_live(file, &header);
 }
 
 /**
@@ -497,8 +530,7 @@ static int write_through(const struct local_file *file, u64 *seconds)
 	fd = open_again(file);
 	if (fd < 0)
 		return fd;
-	header = mmap(NULL, file->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		      0);
+	header = map_header(file, fd);
 	if (header == MAP_FAILED) {
 		err = -errno;
 	} else {
