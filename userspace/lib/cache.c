@@ -44,6 +44,7 @@
  * but used again by other handles, and the destructor sees in the owner that it
  * has nothing to do any more.
  */
+#include <assert.h>
 #include <signal.h>
 
 #include "cache.h"
@@ -62,8 +63,8 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 
-_Static_assert(sizeof(struct block) <= WIPE_PAGE_SIZE, "it is one page");
-_Static_assert(sizeof(struct cache) <= WIPE_PAGE_SIZE, "it is one page");
+static_assert(sizeof(struct block) <= WIPE_PAGE_SIZE, "it is one page");
+static_assert(sizeof(struct cache) <= WIPE_PAGE_SIZE, "it is one page");
 
 static struct cache *orphans;
 
@@ -293,7 +294,9 @@ static unsigned int size_up(struct cache *cache)
 		if (cache->want > cache->most)
 			cache->want = cache->most;
 	} else if (used < block->count / 2) {
-		cache->want = used * 2 < WANT_LEAST ? 1 : used * 2;
+		cache->want = used * 2;
+		if (cache->want < WANT_LEAST)
+			begin(cache);
 	}
 	return cache->want;
 }

@@ -14,7 +14,7 @@
 #include "wipe.h"
 
 /* What the numbers of fills are counted in; below it is the position. */
-#define CACHE_FILL (1 << 16)
+#define CACHE_FILL 0x10000
 
 /* As many as leave a page room for the rest of the block. */
 #define CACHE_IDS ((WIPE_PAGE_SIZE - 64) / sizeof(uint64_t))
@@ -109,6 +109,32 @@ static inline uint64_t cache_now(void)
 #define cache_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /**
+ * cache_exchange - compare and exchange where only signal handlers interfere
+ * @word: what to change
+ * @from: what it has to be
+ * @to: what to make of it
+ *
+ * On x86 it needs no bus lock, which costs as much as half the clock does.
+ *
+ * Return: false if it was something else.
+ */
+static inline bool cache_exchange(uint64_t *word, uint64_t from, uint64_t to)
+{
+#ifdef __x86_64__
+	bool done;
+
+	__asm__ __volatile__("cmpxchgq %3, %1"
+			     : "=@ccz" (done), "+m" (*word), "+a" (from)
+			     : "r" (to)
+			     : "memory");
+	return done;
+#else
+	return __atomic_compare_exchange_n(word, &from, to, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+/**
  * cache_take - take an id that was read before
  * @cache: the calling thread's
  * @id: where to put it; valid only if true is returned
@@ -130,9 +156,7 @@ static inline bool cache_take(struct cache *cache, uint64_t *id)
 			return false;
 		taken = block->ids[at];
 		cache_barrier();
-		if (!__atomic_compare_exchange_n(&block->word, &word, word + 1,
-						 false, __ATOMIC_RELAXED,
-						 __ATOMIC_RELAXED))
+		if (!cache_exchange(&block->word, word, word + 1))
 			continue;
 		cache_barrier();
 		if (cache_now() - block->start_ns >= block->tick_ns ||

@@ -69,7 +69,7 @@ static int device_examine(struct device *device)
 	int err;
 
 	err = device_info(&device->engine, &info);
-	if (err == -EPERM || err == -EACCES || err == -ENOSYS)
+	if (err == -EPERM || err == -EACCES)
 		return 0;
 	if (err)
 		return err;

@@ -16,7 +16,7 @@
 #define NSEC_PER_MSEC 1000000LL
 
 /* More than this read(2) does not take at once: 1 GiB. */
-#define READ_MOST (1 << 27)
+#define READ_MOST 0x8000000
 
 /**
  * struct snowflake - a handle
