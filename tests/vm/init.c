@@ -32,6 +32,12 @@
 #define RUN	"/.run/"
 #define MODULE	"/lib/snowflake.ko"
 #define PORT	"/dev/ttyS1"
+#define TEST	"/test"
+
+/* The files of the host, what is changed in them, and both in one. */
+#define HOST	"/.host"
+#define LAYERS	"/.layers"
+#define ROOT	LAYERS "/root"
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -52,8 +58,14 @@ static const struct {
 	{ "tracefs",	"/sys/kernel/tracing",	NULL,		false },
 };
 
+/* What the guest keeps of its own on the files of the host. */
+static const char * const kept[] = {
+	"/dev", "/proc", "/sys", "/run", TEST,
+};
+
 static char *token;
 static int port = -1;
+static bool on_host_root;
 
 static void report(const char *format, ...)
 {
@@ -159,6 +171,50 @@ static void load_module(void)
 	free(parameters);
 }
 
+static void modprobe(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		execl("/bin/busybox", "modprobe", "-a", "virtio_pci",
+		      "9pnet_virtio", "9p", "overlay", NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		die("modprobe");
+	/* What the kernel has built in is not there to load. */
+}
+
+/* Lays the files of the host beneath an empty file system, in ROOT. */
+static void mount_host_root(void)
+{
+	unsigned int i;
+	char path[64];
+
+	if (access(RUN "host-root", F_OK))
+		return;
+	unlink(RUN "host-root");
+	modprobe();
+	mkdir(HOST, 0755);
+	mkdir(LAYERS, 0755);
+	if (mount("host", HOST, "9p", MS_RDONLY,
+		  "trans=virtio,version=9p2000.L,msize=262144,cache=loose") ||
+	    mount("tmpfs", LAYERS, "tmpfs", 0, "mode=0755") ||
+	    mkdir(LAYERS "/upper", 0755) || mkdir(LAYERS "/work", 0755) ||
+	    mkdir(ROOT, 0755) ||
+	    mount("overlay", ROOT, "overlay", 0, "lowerdir=" HOST
+		  ",upperdir=" LAYERS "/upper,workdir=" LAYERS "/work"))
+		die("the files of the host");
+	for (i = 0; i < ARRAY_SIZE(kept); i++) {
+		snprintf(path, sizeof(path), ROOT "%s", kept[i]);
+		mkdir(path, 0755);
+		if (mount(kept[i], path, NULL, MS_BIND | MS_REC, NULL))
+			die(path);
+	}
+	on_host_root = true;
+}
+
 static void run_command(const char *command)
 {
 	static const char * const environment[] = {
@@ -171,7 +227,7 @@ static void run_command(const char *command)
 	int null = open("/dev/null", O_RDONLY);
 
 	setsid();
-	if (null < 0 || chdir("/test") ||
+	if (null < 0 || (on_host_root && chroot(ROOT)) || chdir(TEST) ||
 	    dup2(null, STDIN_FILENO) < 0 || dup2(port, STDOUT_FILENO) < 0 ||
 	    dup2(port, STDERR_FILENO) < 0)
 		_exit(127);
@@ -200,6 +256,7 @@ int main(void)
 	if (!token || !command)
 		die(RUN);
 	load_module();
+	mount_host_root();
 	rmdir(RUN);
 
 	child = fork();
