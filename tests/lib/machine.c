@@ -69,13 +69,16 @@ struct local_header *machine_disk(uint64_t first)
 
 int clock_gettime(clockid_t id, struct timespec *now)
 {
-	int64_t ns = id == CLOCK_REALTIME ? machine.real_ns : machine.mono_ns;
+	int64_t ns;
 
 	/* Others may ask before there are constructors. */
 	if (!own_gettime)
 		return syscall(SYS_clock_gettime, id, now);
 	if (machine.clock == MACHINE_OWN)
 		return own_gettime(id, now);
+	if (id == CLOCK_REALTIME && machine.step_in && !--machine.step_in)
+		machine.real_ns += machine.step_ns;
+	ns = id == CLOCK_REALTIME ? machine.real_ns : machine.mono_ns;
 	if (machine.clock == MACHINE_FAST_CLOCK) {
 		if (id != CLOCK_REALTIME)
 			return own_gettime(id, now);
@@ -114,6 +117,7 @@ int msync(void *start, size_t size, int flags)
 	if (flags != MS_SYNC)
 		abort();
 	if (machine.sync_errno) {
+		machine.failed_syncs++;
 		errno = machine.sync_errno;
 		return -1;
 	}

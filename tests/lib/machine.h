@@ -36,6 +36,8 @@ enum machine_clock {
  * @real_ns: the wall clock, driven
  * @mono_ns: the monotonic clock, driven
  * @fast_from: the instant at which the fast clock was at @real_ns
+ * @step_in: so many readings of the driven wall clock later, it is set; 0: never
+ * @step_ns: by so much
  * @sleeps: how often somebody slept by a driven clock
  * @on_sleep: called when somebody did; may be NULL
  * @boot: number of the boot
@@ -45,6 +47,7 @@ enum machine_clock {
  * @device_errno: why it says nothing, 0 if it does
  * @sync_errno: why nothing gets to the disk, 0 if it does
  * @syncs: how often something did
+ * @failed_syncs: how often nothing did
  * @disk: what did last, of the file of worker 4 and of that of others
  */
 struct machine {
@@ -52,6 +55,8 @@ struct machine {
 	int64_t real_ns;
 	int64_t mono_ns;
 	int64_t fast_from;
+	unsigned int step_in;
+	int64_t step_ns;
 	unsigned int sleeps;
 	void (*on_sleep)(void);
 	unsigned int boot;
@@ -61,6 +66,7 @@ struct machine {
 	int device_errno;
 	int sync_errno;
 	unsigned int syncs;
+	unsigned int failed_syncs;
 	struct local_header disk[2];
 };
 
