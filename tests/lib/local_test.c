@@ -35,6 +35,7 @@ static void load(const char *name, struct content *content)
 	int fd = open(local_path(name), O_RDONLY);
 
 	assert_true(fd >= 0);
+	memset(content, 0, sizeof(*content));
 	content->size = read(fd, content->bytes, sizeof(content->bytes));
 	assert_in_range(content->size, 0, sizeof(content->bytes) - 1);
 	close(fd);
