@@ -49,11 +49,11 @@ enum snowflake_flags {
 };
 
 /**
- * enum snowflake_order - what stands below the timestamp in an id
+ * enum snowflake_id_order - what stands below the timestamp in an id
  * @SNOWFLAKE_SEQUENCE_LOWEST: the worker id, and the sequence lowest
  * @SNOWFLAKE_WORKER_LOWEST: the sequence, and the worker id lowest
  */
-enum snowflake_order {
+enum snowflake_id_order {
 	SNOWFLAKE_SEQUENCE_LOWEST = 0,
 	SNOWFLAKE_WORKER_LOWEST = 1,
 };
@@ -65,7 +65,7 @@ enum snowflake_order {
  * @timestamp_bits: width of the timestamp field
  * @worker_bits: width of the worker id field
  * @sequence_bits: width of the sequence field
- * @order: an enum snowflake_order
+ * @order: an enum snowflake_id_order
  * @reserved: zero
  */
 struct snowflake_id_layout {

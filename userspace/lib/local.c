@@ -206,7 +206,7 @@ static ssize_t local_read(struct engine *engine, uint64_t *ids, size_t count,
 	struct snowflake_rows rows = { 0 };
 	struct snowflake_request request = { .rows = &rows };
 	struct snowflake_block none = { 0 };
-	struct snowflake_core_order order;
+	struct snowflake_order order;
 	struct snowflake_run run;
 	size_t done = 0;
 	int err = 0;

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "local_core.h"
+#include "../../kmod/generator.h"
 #include "local_host.h"
 #include "local_name.h"
 
