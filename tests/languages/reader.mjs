@@ -5,11 +5,10 @@
 //	node reader.mjs {example|block} COUNT DEVICE
 
 import { openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { argv } from "node:process";
 
 import { Snowflake } from "../../userspace/examples/next.mjs";
 
-const [manner, number, device] = argv.slice(2);
+const [manner, number, device] = process.argv.slice(2);
 const ids = new BigUint64Array(Number(number));
 
 // Each puts one id or more where it is told to, and returns how many.
@@ -37,7 +36,7 @@ const manners = {
 
 const take = manners[manner]();
 
-// By number: Node makes pipes that are asked for by name non-blocking.
+// By number: process.stdin would make a pipe non-blocking.
 writeSync(2, "ready\n");
 readFileSync(0);
 for (let done = 0; done < ids.length; )

@@ -9,7 +9,6 @@
 // them, since they are above 2^53.
 
 import { openSync, readSync } from "node:fs";
-import { argv } from "node:process";
 import { pathToFileURL } from "node:url";
 
 // The layout of the device, here Twitter's; see snowflake(4) for others.
@@ -44,8 +43,8 @@ export function decode(id) {
 	};
 }
 
-if (import.meta.url === pathToFileURL(argv[1]).href) {
-	const id = new Snowflake(argv[2]).next();
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+	const id = new Snowflake(process.argv[2]).next();
 	const { unixMs, worker, sequence } = decode(id);
 
 	console.log(

@@ -164,7 +164,9 @@ class Snowflake:
         with memoryview(ids) as view:
             done = self.fill_into(view, timeout)
             while done < count:
-                left = timeout and max(deadline - time.monotonic(), 0)
+                left = None if timeout is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    raise failure(IN_NEXT, -errno.EAGAIN)
                 done += self.fill_into(view[done:], left)
         return ids
 
