@@ -33,9 +33,7 @@ extern "C" {
 /* What names of the local engine begin with. */
 #define SNOWFLAKE_LOCAL "local:"
 
-/**
- * struct snowflake - a handle: an open device or engine
- */
+/* A handle: an open device or engine. */
 struct snowflake;
 
 /**
