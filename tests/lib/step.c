@@ -12,14 +12,14 @@
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
-#define TRAP_FLAG "0x100"
+#define TRAP_FLAG 0x100LL
 
 static volatile struct {
 	long at;
 	long count;
 	bool blocked;
 	bool done;
-	void (*handler)(void *arg);
+	bool (*handler)(void *arg);
 	void *arg;
 } step;
 
@@ -28,7 +28,7 @@ static inline __attribute__((__always_inline__)) void trap_on(void)
 {
 	__asm__ __volatile__("lea -128(%%rsp), %%rsp\n\t"
 			     "pushfq\n\t"
-			     "orq $" TRAP_FLAG ", (%%rsp)\n\t"
+			     "orq $0x100, (%%rsp)\n\t"
 			     "popfq\n\t"
 			     "lea 128(%%rsp), %%rsp"
 			     : : : "memory", "cc");
@@ -38,7 +38,7 @@ static inline __attribute__((__always_inline__)) void trap_off(void)
 {
 	__asm__ __volatile__("lea -128(%%rsp), %%rsp\n\t"
 			     "pushfq\n\t"
-			     "andq $~" TRAP_FLAG ", (%%rsp)\n\t"
+			     "andq $~0x100, (%%rsp)\n\t"
 			     "popfq\n\t"
 			     "lea 128(%%rsp), %%rsp"
 			     : : : "memory", "cc");
@@ -53,14 +53,14 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 	/* A trap that finds SIGTRAP blocked kills the program. */
 	if (registers[REG_RIP] == (greg_t)(uintptr_t)pthread_sigmask) {
 		step.blocked = true;
-		registers[REG_EFL] &= ~0x100LL;
+		registers[REG_EFL] &= ~TRAP_FLAG;
 		return;
 	}
 	if (step.count++ != step.at)
 		return;
 	step.done = true;
-	registers[REG_EFL] &= ~0x100LL;
-	step.handler(step.arg);
+	if (step.handler(step.arg))
+		registers[REG_EFL] &= ~TRAP_FLAG;
 }
 
 static void nothing(void *arg)
@@ -70,7 +70,12 @@ static void nothing(void *arg)
 
 bool step_possible(void)
 {
-	return step_call(nothing, nothing, NULL, -1) > 0;
+	return step_call(nothing, NULL, NULL, -1) > 0;
+}
+
+bool step_done(void)
+{
+	return step.done;
 }
 
 bool step_blocked(void)
@@ -79,7 +84,7 @@ bool step_blocked(void)
 }
 
 __attribute__((__noinline__))
-long step_call(void (*call)(void *arg), void (*handler)(void *arg), void *arg,
+long step_call(void (*call)(void *arg), bool (*handler)(void *arg), void *arg,
 	       long at)
 {
 	struct sigaction action = {
@@ -99,7 +104,7 @@ long step_call(void (*call)(void *arg), void (*handler)(void *arg), void *arg,
 	call(arg);
 	trap_off();
 	sigaction(SIGTRAP, &before, NULL);
-	return at < 0 ? step.count : step.done;
+	return step.count;
 }
 
 #else
@@ -109,12 +114,17 @@ bool step_possible(void)
 	return false;
 }
 
+bool step_done(void)
+{
+	return false;
+}
+
 bool step_blocked(void)
 {
 	return false;
 }
 
-long step_call(void (*call)(void *arg), void (*handler)(void *arg), void *arg,
+long step_call(void (*call)(void *arg), bool (*handler)(void *arg), void *arg,
 	       long at)
 {
 	(void)handler;

@@ -12,15 +12,15 @@
 bool step_possible(void);
 
 /*
- * Calls @call(@arg), and @handler(@arg) in a signal handler that comes before the
- * instruction number @at. Returns how many instructions there were, with @at -1;
- * else whether there was one of that number, or 0 if the call blocked signals
- * first, which ends the stepping.
+ * Calls @call(@arg), and @handler(@arg) in a signal handler before instruction
+ * number @at, if there is one: -1 is none. It goes on unless @handler returns
+ * true, or @call blocks signals. Returns how many instructions it counted.
  */
-long step_call(void (*call)(void *arg), void (*handler)(void *arg), void *arg,
+long step_call(void (*call)(void *arg), bool (*handler)(void *arg), void *arg,
 	       long at);
 
-/* step_call() met a block of signals: it has counted up to there. */
+/* Did the handler run in the last step_call(), and did that block signals? */
+bool step_done(void);
 bool step_blocked(void);
 
 #endif /* SNOWFLAKE_LIB_STEP_H */

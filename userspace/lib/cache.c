@@ -9,11 +9,12 @@
  * The word of the block holds the number of the fill and the position of the
  * next id. The number rises by one with each fill and lies in memory that is not
  * wiped, so a child goes on from it: no word comes twice in a process and those
- * that it was forked from. An id is taken (cache_take() in cache.h) by
+ * that it was forked from. An id is taken (cache_attempt() in cache.h) by
  *
- *	1. loading the word, and the id at its position;
+ *	1. loading the word, and what it stands for: the id at its position, and
+ *	   the tick and the generation of the block;
  *	2. moving the word on by one, if it is still the same;
- *	3. comparing clock and generation with those of the block;
+ *	3. comparing the generation with the engine's;
  *	4. looking whether the word still is what step 2 made it.
  *
  * A handler that came before step 2 and took an id, filled the block or returned
@@ -21,7 +22,8 @@
  * One that came between 2 and 4 makes step 4 fail: the id is lost, in the child
  * because the parent has it too, elsewhere so that ids rise. What comes after
  * step 4 comes to the caller, who can fork as well with the id in his hands.
- * Whatever is compared in step 3 belongs to the id if step 4 succeeds.
+ *
+ * The clock is read first of all, and an id only taken if it is of its tick.
  *
  * A block is filled with all signals blocked, so there are no handlers, and no
  * child that goes on in the middle; the child of another thread does not have
@@ -32,8 +34,8 @@
  * The generation is read before the layout and before the ids. If it is still the
  * same after an id was taken, that id is of this configuration and clock.
  *
- * While the device slews, its ticks are not the clock's. Then step 3 fails, for
- * blocks and for what is read one by one alike, and there are no blocks because
+ * While the device slews, its ticks are not the clock's. Then no id is taken, of
+ * blocks and of what is read one by one alike, and there are no blocks because
  * of the latter: a block needs several ids of the clock's own tick.
  *
  * Nothing here is left half done by a handler that never returns, and there are
@@ -48,9 +50,6 @@
 #include <signal.h>
 
 #include "cache.h"
-
-/* The owner of a cache whose handle was closed before its thread ended. */
-#define CACHE_ORPHAN UINTPTR_MAX
 
 /* The smallest block; less are cheaper to read one by one. */
 #define WANT_LEAST 8
@@ -68,6 +67,14 @@ static_assert(sizeof(struct cache) <= WIPE_PAGE_SIZE, "it is one page");
 
 static struct cache *orphans;
 
+/* The serial number of the last handle; that of a closed one never comes back. */
+static uint64_t serials;
+
+/* Of no handle. */
+static struct cache nobodys = { .serial = CACHE_NO_SERIAL };
+
+__thread struct cache *cache_used CACHE_TLS = &nobodys;
+
 static void signals_block(sigset_t *before)
 {
 	sigset_t all;
@@ -79,11 +86,6 @@ static void signals_block(sigset_t *before)
 static void signals_restore(const sigset_t *before)
 {
 	pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
-static uintptr_t self(void)
-{
-	return (uintptr_t)pthread_self();
 }
 
 static bool own(struct cache *cache, uintptr_t from, uintptr_t to)
@@ -129,7 +131,8 @@ static struct cache *make(void)
 /* A thread ends: from here on the cache may be another's, or unmapped. */
 static void detach(void *value)
 {
-	own(value, self(), 0);
+	cache_used = &nobodys;
+	own(value, cache_self(), 0);
 }
 
 /* Lose what is left of the block, or of one that a handler fills meanwhile. */
@@ -195,16 +198,36 @@ static struct cache *find(struct caches *caches)
 	cache = __atomic_load_n(&caches->all, __ATOMIC_ACQUIRE);
 	for (; cache; cache = cache->next)
 		if (!__atomic_load_n(&cache->owner, __ATOMIC_RELAXED) &&
-		    own(cache, 0, self()))
+		    own(cache, 0, cache_self()))
 			return cache;
 
 	cache = adopt_orphan() ?: make();
 	if (cache) {
-		__atomic_store_n(&cache->owner, self(), __ATOMIC_RELAXED);
+		__atomic_store_n(&cache->owner, cache_self(), __ATOMIC_RELAXED);
 		cache->engine = caches->engine;
 		cache->generation = caches->engine->generation;
+		__atomic_store_n(&cache->serial, caches->serial,
+				 __ATOMIC_RELAXED);
 		push(&caches->all, cache, cache);
 	}
+	return cache;
+}
+
+/**
+ * caches_recall - the calling thread's cache, though it is not the one used last
+ * @caches: those of the handle
+ *
+ * Return: NULL if it has none yet, or there are to be none.
+ */
+struct cache *caches_recall(const struct caches *caches)
+{
+	struct cache *cache;
+
+	if (!caches->engine)
+		return NULL;
+	cache = pthread_getspecific(caches->key);
+	if (cache)
+		cache_used = cache;
 	return cache;
 }
 
@@ -214,20 +237,22 @@ static struct cache *find(struct caches *caches)
  *
  * Context: any, but a signal handler only if the program has few thread-specific
  * keys (32 with glibc): for others the C library allocates memory.
- * Return: the cache; NULL if there is no memory for it.
+ * Return: the cache; NULL if there is no memory for it, or there are to be none.
  */
 struct cache *caches_attach(struct caches *caches)
 {
 	struct cache *cache;
 	sigset_t before;
 
+	if (!caches->engine)
+		return NULL;
 	signals_block(&before);
 	/* A handler may have been quicker. */
 	cache = pthread_getspecific(caches->key);
 	if (!cache) {
 		cache = find(caches);
 		if (cache && pthread_setspecific(caches->key, cache)) {
-			own(cache, self(), 0);
+			own(cache, cache_self(), 0);
 			cache = NULL;
 		} else if (cache) {
 			drop(cache);
@@ -246,8 +271,10 @@ struct cache *caches_attach(struct caches *caches)
  */
 void caches_open(struct caches *caches, struct engine *engine)
 {
-	if (engine->generation && !pthread_key_create(&caches->key, detach))
-		caches->engine = engine;
+	if (!engine->generation || pthread_key_create(&caches->key, detach))
+		return;
+	caches->engine = engine;
+	caches->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 }
 
 /**
@@ -264,15 +291,38 @@ void caches_close(struct caches *caches)
 	if (!caches->engine)
 		return;
 	pthread_key_delete(caches->key);
+	cache_used = &nobodys;
 	for (cache = caches->all; cache; cache = next) {
 		next = cache->next;
 		owner = __atomic_exchange_n(&cache->owner, CACHE_ORPHAN,
 					    __ATOMIC_ACQ_REL);
-		if (!owner || owner == self())
+		if (!owner || owner == cache_self())
 			wipe_unmap(cache, true);
 		else
 			push(&orphans, cache, cache);
 	}
+}
+
+/**
+ * cache_take - take an id that was read before
+ * @cache: the calling thread's
+ * @id: where to put it; untouched if there is none
+ *
+ * Context: any, signal handlers too.
+ * Return: false if there is none that may be given out now.
+ */
+bool cache_take(struct cache *cache, uint64_t *id)
+{
+	struct block *block = cache->block;
+	enum cache_attempt attempt;
+
+	do {
+		/* Most often it is used up, and the clock need not be read. */
+		if (block->word % CACHE_FILL >= block->count)
+			return false;
+		attempt = cache_attempt(cache, cache_now(), id);
+	} while (attempt == CACHE_AGAIN);
+	return attempt == CACHE_TAKEN;
 }
 
 /* How many ids the next read is to be of, after the use of those before it. */
@@ -307,6 +357,7 @@ static bool fill(struct cache *cache, unsigned int want)
 	uint32_t generation = __atomic_load_n(cache->generation, __ATOMIC_ACQUIRE);
 	struct block *block = cache->block;
 	ssize_t count, first;
+	uint64_t last;
 
 	drop(cache);
 	if (generation != cache->known) {
@@ -317,11 +368,10 @@ static bool fill(struct cache *cache, unsigned int want)
 					 DEADLINE_NOW);
 	if (count <= 0)
 		return false;
-	/* If there is more than one tick, the last is the clock's. */
-	for (first = count - 1; first; first--)
-		if (tick_of(cache, block->ids[first - 1]) !=
-		    tick_of(cache, block->ids[count - 1]))
-			break;
+	/* If there should be more than one tick, the last is the clock's. */
+	last = tick_of(cache, block->ids[count - 1]);
+	for (first = 0; tick_of(cache, block->ids[first]) != last; first++)
+		;
 
 	cache->start_ns = start_of(cache, block->ids[first]);
 	block->start_ns = cache->start_ns;

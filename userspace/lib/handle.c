@@ -171,16 +171,31 @@ static ssize_t gather(struct snowflake *sf, struct cache *cache, uint64_t *ids,
 	return done;
 }
 
-/* Not out of the block: there is none, or it has had its time. */
-static int next_slow(struct snowflake *sf, struct cache *cache, uint64_t *id,
-		     int64_t deadline)
+/* Out of the block, which is nearly always so where it matters. */
+static inline bool next_taken(struct snowflake *sf, uint64_t *id)
 {
+	struct cache *cache;
+	uint64_t now;
+
+	if (!sf->caches.serial)
+		return false;
+	/* First of all, so that not much has to be kept during the call. */
+	now = cache_now();
+	cache = cache_used;
+	return caches_have(&sf->caches, cache) &&
+	       cache_attempt(cache, now, id) == CACHE_TAKEN;
+}
+
+/* Not out of the block: there is none, or it has had its time. */
+static int next_read(struct snowflake *sf, uint64_t *id, int64_t deadline)
+{
+	struct cache *cache;
 	uint64_t taken;
 	ssize_t got;
 
-	if (!cache && sf->caches.engine)
-		cache = caches_attach(&sf->caches);
-	if (cache && cache_refill(cache) && cache_take(cache, id))
+	cache = caches_recall(&sf->caches) ?: caches_attach(&sf->caches);
+	if (cache && (cache_take(cache, id) ||
+		      (cache_refill(cache) && cache_take(cache, id))))
 		return 0;
 	got = gather(sf, cache, &taken, 1, deadline);
 	if (got < 0)
@@ -208,11 +223,9 @@ static int next_slow(struct snowflake *sf, struct cache *cache, uint64_t *id,
  */
 int snowflake_next(struct snowflake *sf, uint64_t *id)
 {
-	struct cache *cache = caches_mine(&sf->caches);
-
-	if (cache && cache_take(cache, id))
+	if (next_taken(sf, id))
 		return 0;
-	return next_slow(sf, cache, id, DEADLINE_NEVER);
+	return next_read(sf, id, DEADLINE_NEVER);
 }
 
 /**
@@ -227,16 +240,15 @@ int snowflake_next(struct snowflake *sf, uint64_t *id)
  */
 int snowflake_next_timed(struct snowflake *sf, uint64_t *id, int timeout_ms)
 {
-	struct cache *cache = caches_mine(&sf->caches);
 	int64_t deadline;
 	int err;
 
 	err = deadline_of(timeout_ms, &deadline);
 	if (err)
 		return err;
-	if (cache && cache_take(cache, id))
+	if (next_taken(sf, id))
 		return 0;
-	return next_slow(sf, cache, id, deadline);
+	return next_read(sf, id, deadline);
 }
 
 /**
@@ -265,7 +277,7 @@ ssize_t snowflake_fill(struct snowflake *sf, uint64_t *ids, size_t count,
 		return -EINVAL;
 	if (!count)
 		return 0;
-	return gather(sf, caches_mine(&sf->caches), ids, count, deadline);
+	return gather(sf, caches_recall(&sf->caches), ids, count, deadline);
 }
 
 /**
