@@ -192,13 +192,13 @@ static uint64_t cpu_per_id(const struct run *run)
 
 static void print_run(const char *name, const struct run *run, uint64_t ceiling)
 {
-	char text[GROUPED_SIZE], share[SHARE_SIZE];
+	char text[GROUPED_SIZE], share[SHARE_SIZE], cpus[SHARE_SIZE];
 	uint64_t rate = per_second(run->ids, run->wall_ns);
 
 	printf("%-9s %14s %11s %12ju %13s\n", name,
 	       grouped(rate, text), share_text(rate, ceiling, share),
 	       cpu_per_id(run),
-	       share_text(run->cpu_ns, run->wall_ns, (char[SHARE_SIZE]) { "" }));
+	       share_text(run->cpu_ns, run->wall_ns, cpus));
 }
 
 static void print_text(const struct plan *plan, const struct results *results)

@@ -164,7 +164,8 @@ enum status capacity_main(int argc, char **argv)
 		return status;
 	snowflake_get_limits(&capacity.layout, &capacity.limits);
 	if (capacity.workers > capacity.limits.workers) {
-		complain("--workers: the layout has only %ju worker ids", capacity.limits.workers);
+		complain("--workers: the layout has only %ju worker ids",
+			 capacity.limits.workers);
 		return wrong_usage("capacity ");
 	}
 	capacity.bits = id_bits(&capacity.layout);

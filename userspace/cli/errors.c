@@ -2,6 +2,7 @@
 /*
  * Errors in words: those of the library, and what can be found out beside them.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 
 #include "cli.h"
 #include "sysfs.h"
+
+/* Room for a complaint; a longer one is cut. */
+#define COMPLAINT_SIZE 1024
 
 static void behind(void);
 
@@ -81,16 +85,21 @@ static void behind(void)
 /**
  * complain - tell a line on standard error
  * @format: as for printf, without a newline
+ *
+ * What was typed or piped in is repeated, but gives the terminal no orders.
  */
 void complain(const char *format, ...)
 {
+	char text[COMPLAINT_SIZE], *c;
 	va_list arguments;
 
-	fputs("snowflake: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	for (c = text; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	fprintf(stderr, "snowflake: %s\n", text);
 }
 
 /**

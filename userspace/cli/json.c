@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * One JSON object on standard output, on one line. Ids are strings, since many a
- * reader of JSON rounds numbers above 2^53.
+ * One JSON object on standard output, on one line. Ids are strings, since many
+ * a reader of JSON rounds numbers above 2^53.
  */
 #include <stdio.h>
 

@@ -14,7 +14,9 @@ static const struct {
 	enum attribute attribute;
 } fields[] = {
 	[OPT_LAYOUT - OPT_LAYOUT] = { "layout", PRESET },
-	[OPT_TIMESTAMP_BITS - OPT_LAYOUT] = { "timestamp-bits", TIMESTAMP_BITS },
+	[OPT_TIMESTAMP_BITS - OPT_LAYOUT] = {
+		"timestamp-bits", TIMESTAMP_BITS
+	},
 	[OPT_WORKER_BITS - OPT_LAYOUT] = { "worker-bits", WORKER_BITS },
 	[OPT_SEQUENCE_BITS - OPT_LAYOUT] = { "sequence-bits", SEQUENCE_BITS },
 	[OPT_ORDER - OPT_LAYOUT] = { "order", ORDER },

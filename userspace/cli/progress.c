@@ -16,8 +16,8 @@
  * @progress: what is kept for it
  * @what: what is being done
  * @whole: how much there is to do, 0 if that is not known
- * @lines: lines go to standard output meanwhile, which on a terminal are progress
- *	enough
+ * @lines: lines go to standard output meanwhile, which on a terminal are
+ *	progress enough
  */
 void progress_begin(struct progress *progress, const char *what,
 		    uint64_t whole, bool lines)

@@ -21,6 +21,9 @@
 
 #define NONE "-1"
 
+/* Room for all choices of an attribute. */
+#define CHOICES_SIZE 128
+
 static const char help[] =
 "usage: snowflake set [-n] NAME=VALUE...\n"
 "\n"
@@ -87,18 +90,19 @@ static enum status unknown_name(const char *operand, int length)
 static enum status wrong_value(const struct attribute_info *info,
 			       const char *text)
 {
+	char all[CHOICES_SIZE] = "";
 	const char * const *choice;
 
 	if (!info->choices) {
-		complain("%s='%.64s': it has to be from %jd to %jd", info->path, text, info->min,
-			 info->max);
+		complain("%s='%.64s': it has to be from %jd to %jd",
+			 info->path, text, info->min, info->max);
 		return wrong_usage("set ");
 	}
-	fprintf(stderr, "snowflake: %s='%.64s': it has to be one of", info->path,
-		text);
-	for (choice = info->choices; *choice; choice++)
-		fprintf(stderr, " %s", *choice);
-	fputc('\n', stderr);
+	for (choice = info->choices; *choice; choice++) {
+		strcat(all, " ");
+		strcat(all, *choice);
+	}
+	complain("%s='%.64s': it has to be one of%s", info->path, text, all);
 	return wrong_usage("set ");
 }
 
@@ -217,7 +221,7 @@ static const char *check_whole(const struct snapshot *whole, bool cpu_block)
 		return "worker_count is more than 8192, the most for bound sharing";
 	if (__builtin_mul_overflow(count, limits.ids_per_tick, &most))
 		return NULL;
-	/* Unless it is given, it may be the default, which follows the layout. */
+	/* Unless given, it may be the default, which follows the layout. */
 	if (cpu_block && values[CPU_BLOCK].number > most)
 		return "cpu_block is more than the ids of a tick";
 	return NULL;
@@ -239,8 +243,8 @@ static void add(struct plan *plan, enum attribute attribute, const char *text)
 }
 
 /*
- * What is so already is left alone, so that the same call may be made again. But
- * of what shapes ids all is written or none: a preset undoes its parts.
+ * What is so already is left alone, so that the same call may be made again.
+ * But of what shapes ids all is written or none: a preset undoes its parts.
  */
 static void make_plan(struct plan *plan, const struct request *request,
 		      const struct snapshot *now, bool shapes)

@@ -66,7 +66,8 @@ const struct attribute_info attributes[ATTRIBUTES] = {
 	},
 	[SHARING] = { .path = "sharing", .choices = sharings, .shapes = true },
 	[CPU_BLOCK] = {
-		.path = "cpu_block", .min = 1, .max = 1073741824, .shapes = true,
+		.path = "cpu_block",
+		.min = 1, .max = 1073741824, .shapes = true,
 	},
 	[SEQUENCE_START] = {
 		.path = "sequence_start", .choices = starts, .shapes = true,

@@ -294,7 +294,8 @@ static void draw_window(struct terminal *terminal, const struct value *values)
 					  left));
 	else
 		terminal_line(terminal, NULL, "window    %s to open",
-			      not_before ? time_text(not_before, from) : "open");
+			      not_before ? time_text(not_before, from) :
+					   "open");
 }
 
 static void draw_rest(struct terminal *terminal, const struct watch *watch)
