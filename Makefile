@@ -26,6 +26,7 @@ help:
 	@echo 'make demo       see ids: in this kernel if it loads modules, otherwise in a'
 	@echo '                throw-away virtual machine; installs what is missing'
 	@echo 'make check      run the tests in booted kernels; installs what is missing'
+	@echo 'make check-all  that, fuzzers, valgrind, and all selftests on every kernel'
 	@echo 'make check-mutants'
 	@echo '                break the generator on purpose: the tests must see it'
 	@echo 'make load       load the module, with WORKER_ID=N to mint at once'
@@ -82,6 +83,10 @@ check:
 	@tests/setup check
 	@tests/check $(PARTS)
 
+check-all:
+	@tests/setup check
+	@tests/check unit static cli lib bindings vm clone long selftests smp4 cost more
+
 check-mutants:
 	@tests/setup check
 	@tests/mutants/run $(MUTANTS)
@@ -92,4 +97,4 @@ clean:
 
 .PHONY: all help module userspace install uninstall install-module \
 	install-userspace uninstall-module uninstall-userspace load unload demo \
-	check check-mutants clean
+	check check-all check-mutants clean
