@@ -337,8 +337,11 @@ static void change_under_load(struct __test_metadata *_metadata, enum change how
 		log_add(&own->log, &id, 1);
 		ASSERT_LE(worker, id_worker(id));
 		ASSERT_GE(worker + 1, id_worker(id));
+		/* Now and then there is time to use up a tick of each range. */
 		if (how != STOP_BETWEEN)
 			sleep_ns(i % 4 * NSEC_PER_MSEC);
+		else if (i % 16 < 4)
+			sleep_ns(4 * NSEC_PER_MSEC);
 	}
 	atomic_store(&rs->stop, true);
 	for (i = 0; i < READERS; i++)
