@@ -115,7 +115,7 @@ static const struct wording wordings[] = {
 		"a signal came before the first id; call again"
 	}, {
 		NEXT, EINVAL,
-		"there is no room for a whole id; ask for 8 bytes, or one id, at least"
+		"there is no room for a whole id, or for so many, or the time limit is none; ask for 8 bytes, or one id, at least, and pass -1 for no limit"
 	}, {
 		NEXT, ESTALE,
 		"the state file of this local engine was removed or replaced; open the engine again"
