@@ -410,17 +410,24 @@ static int snowflake_mmap(struct file *file, struct vm_area_struct *vma)
 static void snowflake_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct snowflake_file *sf = file->private_data;
-	u64 shard = READ_ONCE(sf->order.shard);
 	const struct snowflake_config *config;
-	u64 last, id = 0;
+	u64 shard, last, id = 0;
 
 	rcu_read_lock_sched();
 	config = snowflake_host_config();
-	last = atomic64_read(&sf->order.last);
-	/* Numbers of another lineage can no longer be read. */
-	if (last && config->verdict == SNOWFLAKE_GIVEN &&
-	    READ_ONCE(sf->order.lineage) == config->lineage)
-		id = snowflake_id(config, shard, last);
+	/*
+	 * Numbers of another lineage can no longer be read. The acquire pairs
+	 * with snowflake_order_adopt(): the number is of this one or 0. Bound
+	 * files have one only once they are bound.
+	 */
+	if (config->verdict == SNOWFLAKE_GIVEN &&
+	    smp_load_acquire(&sf->order.lineage) == config->lineage) {
+		last = atomic64_read_acquire(&sf->order.last);
+		shard = READ_ONCE(sf->order.shard);
+		if (last)
+			id = snowflake_id(config, shard, last);
+	}
+	shard = READ_ONCE(sf->order.shard);
 	rcu_read_unlock_sched();
 
 	if (shard == SNOWFLAKE_NO_SHARD)

@@ -25,6 +25,8 @@
 #define TRIES		2000		/* to stay within one tick */
 #define WANTED		20		/* of these, successful */
 #define ROUNDS		50
+#define CHANGES		1000		/* of the configuration */
+#define WATCHERS	3
 
 /* The same for 32-bit and 64-bit programs. */
 _Static_assert(sizeof(struct snowflake_info) == 64, "struct snowflake_info");
@@ -333,6 +335,94 @@ TEST_F(iface, fdinfo)
 	ASSERT_EQ(0, read_id(self->fd, &id));
 	EXPECT_EQ(987, id_worker(id));
 	EXPECT_TRUE(fdinfo_has(self->fd, id));
+}
+
+/* Reads on while another looks at the file. */
+struct watched {
+	int fd;
+	atomic_bool stop;
+	uint64_t given[CHANGES];
+	unsigned int count;
+	int err;
+};
+
+/* One id of each new configuration. */
+static void change_and_read(struct watched *w)
+{
+	while (w->count < CHANGES && !w->err) {
+		w->err = attr_put_number("worker_id", WORKER + w->count % 2) ?:
+			 read_id(w->fd, &w->given[w->count]);
+		w->count += !w->err;
+	}
+	w->stop = true;
+}
+
+/* Looks at the file all the time, and keeps what it is shown. */
+struct watcher {
+	struct watched *watched;
+	pthread_t thread;
+	uint64_t shown[CHANGES];
+	unsigned int count;
+};
+
+static void *watch_fdinfo(void *data)
+{
+	struct watcher *watcher = data;
+	char path[64], text[512];
+	const char *found;
+	uint64_t id, before = 0;
+	ssize_t got;
+	int info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", watcher->watched->fd);
+	info = open(path, O_RDONLY);
+	while (!watcher->watched->stop && watcher->count < CHANGES) {
+		got = pread(info, text, sizeof(text) - 1, 0);
+		text[got < 0 ? 0 : got] = '\0';
+		found = strstr(text, "snowflake-last-id:\t");
+		id = found ? strtoull(strchr(found, '\t') + 1, NULL, 10) : 0;
+		if (id && id != before)
+			watcher->shown[watcher->count++] = id;
+		before = id;
+	}
+	close(info);
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+/* A number of the old lineage is not shown as an id of the new one. */
+TEST_F_TIMEOUT(iface, fdinfo_while_the_worker_id_changes, 60)
+{
+	static struct watcher watchers[WATCHERS];
+	static struct watched w;
+	struct watcher *watcher;
+	uint64_t *id;
+
+	w.fd = self->fd;
+	rcu_expedite(true);
+	for (watcher = watchers; watcher < watchers + WATCHERS; watcher++) {
+		watcher->watched = &w;
+		ASSERT_EQ(0, pthread_create(&watcher->thread, NULL, watch_fdinfo,
+					    watcher));
+	}
+	change_and_read(&w);
+	for (watcher = watchers; watcher < watchers + WATCHERS; watcher++)
+		pthread_join(watcher->thread, NULL);
+	rcu_expedite(false);
+	ASSERT_EQ(0, w.err) TH_LOG("%s", strerror(-w.err));
+	for (watcher = watchers; watcher < watchers + WATCHERS; watcher++) {
+		EXPECT_LT(0, watcher->count);
+		for (id = watcher->shown; id < watcher->shown + watcher->count; id++) {
+			ASSERT_NE(NULL, bsearch(id, w.given, w.count, ID_SIZE, by_id))
+				TH_LOG("%ju was never given", (uintmax_t)*id);
+		}
+	}
 }
 
 /*
