@@ -122,7 +122,7 @@ wait $! || status=$?
 : >$tmp/out
 check "a worker id taken away in the middle: 4" 4 complains 'no worker id'
 check "it says how far it came" 4 \
-	complains '[0-9]+ of 1000000000 ids were printed'
+	complains '[0-9,]+ of 1,000,000,000 ids were printed'
 echo 77 >$sysfs/worker_id
 
 run next
@@ -167,7 +167,7 @@ echo $((now + 3600))000 >$sysfs/not_before_ms
 run next
 check "the window has not begun: 3" 3 complains 'not_before_ms \(ECANCELED\)'
 check "it says when it does" 3 \
-	complains 'begins at .* (3[56][0-9]{2})\.[0-9]{3} s to wait'
+	complains 'begins at .*: (59 min [0-9]+ s|1 h 0 min) to wait'
 
 fresh worker_id=1
 run next
@@ -185,8 +185,35 @@ echo slew >$sysfs/rewind_policy
 run next
 step -3600
 run next
-check "beyond the lead limit: 3" 3 complains 'ids are 3[56][0-9]{2}\.[0-9]{3} s ahead'
+check "beyond the lead limit: 3" 3 complains 'ids are (59 min [0-9]+ s|1 h 0 min) ahead'
 step 3602
+
+fresh worker_id=1
+run status
+check "status" 0 grep -qE '^state +running: ' $tmp/out
+run status --check
+check "ids are made" 0 test ! -s $tmp/out
+run status --json
+check "status in JSON" 0 grep -q '"state":"running"' $tmp/out
+run status --metrics
+check "metrics" 0 test "$(tail -n 1 $tmp/out)" = "# EOF"
+as_nobody status
+check "status as nobody" 0 grep -qE '^worker id +1' $tmp/out
+run set worker_count=4 sequence_start=spread worker_id=8
+check "set" 0 test "$(cat $sysfs/worker_id $sysfs/worker_count \
+	$sysfs/sequence_start | tr '\n' ' ')" = "8 4 spread "
+run next -n 3
+check "ids of the new range" 0 rising $tmp/out 3
+run set lead_limit_ms=5 worker_count=4096
+check "set what does not go together" 2 test ! -s $tmp/out
+check "nothing was changed" 2 test "$(cat $sysfs/lead_limit_ms \
+	$sysfs/worker_count $sysfs/worker_id | tr '\n' ' ')" = "10000 4 8 "
+as_nobody set worker_id=5
+check "set as nobody: 6" 6 test "$(cat $sysfs/worker_id)" = 8
+run set worker_id=-1
+check "set no worker id" 0 test "$(cat $sysfs/worker_id)" = -1
+run status --check
+check "no ids are made: 4" 4 test ! -s $tmp/out
 
 minor=$(sed -n 's/ snowflake$//p' /proc/misc)
 rmmod snowflake
