@@ -411,23 +411,19 @@ static void snowflake_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct snowflake_file *sf = file->private_data;
 	const struct snowflake_config *config;
-	u64 shard, last, id = 0;
+	u64 lineage, shard, last = 0, id = 0;
 
 	rcu_read_lock_sched();
 	config = snowflake_host_config();
-	/*
-	 * Numbers of another lineage can no longer be read. The acquire pairs
-	 * with snowflake_order_adopt(): the number is of this one or 0. Bound
-	 * files have one only once they are bound.
-	 */
-	if (config->verdict == SNOWFLAKE_GIVEN &&
-	    smp_load_acquire(&sf->order.lineage) == config->lineage) {
+	/* Pairs with snowflake_order_adopt(): the number is of this one or 0. */
+	lineage = smp_load_acquire(&sf->order.lineage);
+	/* Numbers of another lineage can no longer be read. */
+	if (config->verdict == SNOWFLAKE_GIVEN && lineage == config->lineage)
 		last = atomic64_read_acquire(&sf->order.last);
-		shard = READ_ONCE(sf->order.shard);
-		if (last)
-			id = snowflake_id(config, shard, last);
-	}
+	/* After the number: bound files have one only once they are bound. */
 	shard = READ_ONCE(sf->order.shard);
+	if (last)
+		id = snowflake_id(config, shard, last);
 	rcu_read_unlock_sched();
 
 	if (shard == SNOWFLAKE_NO_SHARD)
