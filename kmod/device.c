@@ -249,12 +249,21 @@ static ssize_t snowflake_read(struct file *file, char __user *buf, size_t count,
 
 static ssize_t snowflake_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
+	bool nowait = iocb->ki_flags & (IOCB_NOWAIT | IOCB_NOIO);
 	struct file *file = iocb->ki_filp;
-	struct destination to = { .iter = iter };
+	struct destination to = { };
+	ssize_t got;
 
-	return read_ids(file->private_data, &to, iov_iter_count(iter) / ID_SIZE,
-			(file->f_flags & O_NONBLOCK) ||
-			(iocb->ki_flags & (IOCB_NOWAIT | IOCB_NOIO)));
+	/* One buffer in user memory, as nearly always: no way through a batch. */
+	if (iter_is_ubuf(iter))
+		to.user = iter->ubuf + iter->iov_offset;
+	else
+		to.iter = iter;
+	got = read_ids(file->private_data, &to, iov_iter_count(iter) / ID_SIZE,
+		       nowait || (file->f_flags & O_NONBLOCK));
+	if (to.user && got > 0)
+		iov_iter_advance(iter, got);
+	return got;
 }
 
 static __poll_t snowflake_poll(struct file *file, poll_table *table)
