@@ -13,15 +13,19 @@
  *
  *	1. loading the word, and what it stands for: the id at its position, and
  *	   the tick and the generation of the block;
- *	2. moving the word on by one, if it is still the same;
+ *	2. moving the word on by one, whatever it is;
  *	3. comparing the generation with the engine's;
- *	4. looking whether the word still is what step 2 made it.
+ *	4. looking whether the word is one more than it was in step 1.
  *
- * A handler that came before step 2 and took an id, filled the block or returned
- * as a forked child has changed the word, so step 2 fails and all begins anew.
- * One that came between 2 and 4 makes step 4 fail: the id is lost, in the child
- * because the parent has it too, elsewhere so that ids rise. What comes after
- * step 4 comes to the caller, who can fork as well with the id in his hands.
+ * A handler that came in between and took an id, filled the block or returned as
+ * a forked child has changed the word, so step 4 fails, and all begins anew. The
+ * id at the position that step 2 found is lost with that: in the child because
+ * the parent has it too, elsewhere so that ids rise. What comes after step 4 comes
+ * to the caller, who can fork as well with the id in his hands.
+ *
+ * What is moved on so by mistake is one past the last id for each handler inside
+ * another, and there it is seen that there are no more: a position stays far
+ * below what would raise the number of the fill.
  *
  * The clock is read first of all, and an id only taken if it is of its tick.
  *
@@ -63,6 +67,7 @@
 #define NSEC_PER_MSEC 1000000ULL
 
 static_assert(sizeof(struct block) <= WIPE_PAGE_SIZE, "it is one page");
+static_assert(CACHE_IDS < CACHE_DROPPED, "positions are not those of dropped ones");
 static_assert(sizeof(struct cache) <= WIPE_PAGE_SIZE, "it is one page");
 
 static struct cache *orphans;
@@ -141,8 +146,7 @@ static void drop(struct cache *cache)
 	struct block *block = cache->block;
 	uint64_t word = __atomic_load_n(&block->word, __ATOMIC_RELAXED);
 
-	__atomic_store_n(&block->word, word | (CACHE_FILL - 1),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&block->word, word | CACHE_DROPPED, __ATOMIC_RELAXED);
 }
 
 static uint64_t tick_of(const struct cache *cache, uint64_t id)
@@ -331,7 +335,7 @@ static unsigned int size_up(struct cache *cache)
 	struct block *block = cache->block;
 	uint32_t used = block->word % CACHE_FILL;
 
-	if (!block->word) {
+	if (block->word < CACHE_DROPPED) {
 		/* It was wiped: we are a child. */
 		begin(cache);
 	} else if (cache->want == 1) {

@@ -16,6 +16,9 @@
 /* What the numbers of fills are counted in; below it is the position. */
 #define CACHE_FILL 0x10000
 
+/* What a position has when the block was dropped. */
+#define CACHE_DROPPED (CACHE_FILL / 2)
+
 /*
  * Thread variables that a library loaded late can have as cheaply as a program;
  * the GNU C library keeps room for them, others may not.
@@ -37,7 +40,7 @@
 
 /**
  * struct block - the ids; wiped on fork
- * @word: number of the fill | position of the next id; 0 if it was wiped
+ * @word: number of the fill, 0 if it was wiped | position of the next id
  * @start_ns: the start of their tick, in ns since the Unix epoch
  * @tick_ns: the length of it
  * @generation: the engine's, from before they were read
@@ -131,28 +134,18 @@ static inline uint64_t cache_now(void)
 #define cache_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /**
- * cache_exchange - compare and exchange where only signal handlers interfere
- * @word: what to change
- * @from: what it has to be
- * @to: what to make of it
+ * cache_move_on - raise a word by one where only signal handlers interfere
+ * @word: the word
  *
- * On x86 it needs no bus lock, which costs as much as half the clock does.
- *
- * Return: false if it was something else.
+ * In one instruction. On x86 it needs no bus lock, which costs as much as half
+ * the clock does.
  */
-static inline bool cache_exchange(uint64_t *word, uint64_t from, uint64_t to)
+static inline void cache_move_on(uint64_t *word)
 {
 #ifdef __x86_64__
-	bool done;
-
-	__asm__ __volatile__("cmpxchgq %3, %1"
-			     : "=@ccz" (done), "+m" (*word), "+a" (from)
-			     : "r" (to)
-			     : "memory");
-	return done;
+	__asm__ __volatile__("incq %0" : "+m" (*word) : : "memory");
 #else
-	return __atomic_compare_exchange_n(word, &from, to, false,
-					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
 #endif
 }
 
@@ -192,8 +185,7 @@ cache_attempt(struct cache *cache, uint64_t now, uint64_t *id)
 	generation = block->generation;
 	taken = block->ids[at];
 	cache_barrier();
-	if (!cache_exchange(&block->word, word, word + 1))
-		return CACHE_AGAIN;
+	cache_move_on(&block->word);
 	cache_barrier();
 	if (__atomic_load_n(cache->generation, __ATOMIC_RELAXED) != generation)
 		return CACHE_NONE;
