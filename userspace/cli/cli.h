@@ -62,6 +62,7 @@ const char *parse_format(const char *text, enum snowflake_format *format);
 const char *parse_instant(const char *text, int64_t now_ms, int64_t *unix_ms);
 const char *parse_seconds(const char *text, unsigned int min_ms,
 			  unsigned int *ms);
+bool is_option(const char *argument);
 const char *grouped(uint64_t number, char text[GROUPED_SIZE]);
 const char *time_text(int64_t unix_ms, char text[SNOWFLAKE_TIME_SIZE]);
 const char *length_text(uint64_t ms, char text[LENGTH_SIZE]);

@@ -358,13 +358,6 @@ static bool reads_stdin(char **ids)
 	return *ids;
 }
 
-/* A negative number is no option. */
-static bool is_option(const char *argument)
-{
-	return argument && !(argument[0] == '-' &&
-			     isdigit((unsigned char)argument[1]));
-}
-
 /**
  * decode_main - the subcommand "decode"
  * @argc: number of arguments

@@ -69,13 +69,6 @@ static void print_json(const struct span *span,
 	json_close();
 }
 
-/* An offset back in time is no option. */
-static bool is_option(const char *argument)
-{
-	return argument && !(argument[0] == '-' &&
-			     isdigit((unsigned char)argument[1]));
-}
-
 static enum status parse_span(char **argv, struct span *span)
 {
 	int64_t now = now_unix_ms();

@@ -102,6 +102,19 @@ const char *parse_format(const char *text, enum snowflake_format *format)
 	return "formats are decimal, hex, base32, base58, base62 and json";
 }
 
+/**
+ * is_option - whether getopt is to look at an argument
+ * @argument: the argument, NULL after the last
+ *
+ * Return: false after the last one, and for a negative number or an offset back
+ * in time, which are operands.
+ */
+bool is_option(const char *argument)
+{
+	return argument && !(argument[0] == '-' &&
+			     isdigit((unsigned char)argument[1]));
+}
+
 /* An offset from now: a sign, a number and its unit. */
 static const char *parse_offset(const char *text, int64_t now_ms,
 				int64_t *unix_ms)
