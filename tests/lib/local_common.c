@@ -18,7 +18,7 @@ int local_set_up(void **state)
 
 	(void)state;
 	snprintf(local_folder, sizeof(local_folder), "%s/local_test.XXXXXX",
-		 tmp ? tmp : "/tmp");
+		 tmp ? tmp : P_tmpdir);
 	assert_non_null(mkdtemp(local_folder));
 	machine_reset();
 	return 0;
