@@ -17,6 +17,17 @@ static void check(int held)
 		abort();
 }
 
+/* Where every digit has one sign, they are the same but for zeros at the begin. */
+static void same_digits(enum snowflake_format format, const char *a,
+			const char *b)
+{
+	const char *zero = format == SNOWFLAKE_BASE58 ? "1" : "0";
+
+	if (format == SNOWFLAKE_DECIMAL || format == SNOWFLAKE_BASE58 ||
+	    format == SNOWFLAKE_BASE62)
+		check(!strcmp(a + strspn(a, zero), b + strspn(b, zero)));
+}
+
 static void read_and_write(enum snowflake_format format, const char *text)
 {
 	char again[SNOWFLAKE_ID_SIZE];
@@ -31,6 +42,7 @@ static void read_and_write(enum snowflake_format format, const char *text)
 	check(id <= INT64_MAX);
 	check(snowflake_print(format, id, again, sizeof(again)) ==
 	      (int)strlen(again));
+	same_digits(format, text, again);
 	check(!snowflake_parse(format, again, &back) && back == id);
 }
 

@@ -33,6 +33,7 @@ static void write_and_read(int64_t ms, int must)
 
 static void read_and_write(const char *text)
 {
+	char again[SNOWFLAKE_TIME_SIZE];
 	int64_t ms = NO_TIME;
 	int err = snowflake_parse_time(text, &ms);
 
@@ -42,6 +43,9 @@ static void read_and_write(const char *text)
 		return;
 	}
 	write_and_read(ms, 1);
+	/* Only a zone leads to another date. */
+	check(snowflake_print_time(ms, again, sizeof(again)) > 0);
+	check(strpbrk(text + 10, "+-") || !strncmp(text, again, 10));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
