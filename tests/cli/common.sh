@@ -42,7 +42,7 @@ run() {
 		shift
 	done
 	status=0
-	env "${fake[@]}" timeout 10 "$snowflake" "$@" >"$tmp/out" \
+	${fake[0]:+env "${fake[@]}"} timeout 10 "$snowflake" "$@" >"$tmp/out" \
 		2>"$tmp/err" </dev/null || status=$?
 }
 

@@ -131,7 +131,6 @@ test_no_decode() {
 
 test_leaks() {
 	export ASAN_OPTIONS=detect_leaks=1
-	snowflake=$tmp/sanitized/snowflake
 	run --version
 	if [ "$status" -ne 0 ]; then
 		skip "no leak" "leaks cannot be looked for here"

@@ -36,6 +36,17 @@ run() {
 	timeout 20 snowflake "$@" >$tmp/out 2>$tmp/err || status=$?
 }
 
+# look_at ARGUMENT...: what the command shows on the kernel's own terminal after
+# 2 s; it is ended then
+look_at() {
+	snowflake "$@" </dev/tty1 >/dev/tty1 2>$tmp/err &
+	sleep 2
+	fold -w 80 /dev/vcs1 >$tmp/out
+	status=0
+	kill $!
+	wait $! || status=$?
+}
+
 # as_nobody ARGUMENT...: the same without rights
 as_nobody() {
 	status=0
@@ -64,6 +75,16 @@ field() {
 fresh() {
 	[ ! -d $sysfs ] || rmmod snowflake
 	insmod $module "$@"
+}
+
+# value NAME: of an attribute
+value() {
+	cat "$sysfs/$1"
+}
+
+# says PATTERN: on standard output, and nothing on the other
+says() {
+	[ ! -s $tmp/err ] && grep -qE -- "$1" $tmp/out
 }
 
 # step SECONDS: set the clock by as much
@@ -135,10 +156,12 @@ step 62
 run next
 check "the clock has caught up" 0 rising $tmp/out 1
 
+# What shapes ids is changed while they are made.
+fresh worker_id=1
 for preset in twitter instagram discord sonyflake js53; do
-	fresh
-	echo $preset >$sysfs/layout/preset
-	echo 9 >$sysfs/worker_id
+	run set layout/preset=$preset worker_id=9
+	check "$preset: set while ids are made" 0 \
+		[ "$(value layout/preset) $(value worker_id)" = "$preset 9" ]
 	run next
 	now=$(date +%s)
 	run decode "$(cat $tmp/out)"
@@ -148,6 +171,97 @@ for preset in twitter instagram discord sonyflake js53; do
 	check "$preset: the time is the clock's" 0 \
 		[ $((now - seconds)) -ge -2 -a $((now - seconds)) -le 2 ]
 done
+
+fresh
+run status --check
+check "status without a worker id: 4" 4 complains 'no worker id'
+run status
+check "it says what to do" 0 says 'snowflake set worker_id=N'
+run set worker_id=5 not_before_ms=1000 cpu_block=16 worker_count=2
+check "set" 0 [ ! -s $tmp/out -a ! -s $tmp/err ]
+check "all of it is there" 0 [ "$(value worker_id) $(value not_before_ms) \
+$(value cpu_block) $(value worker_count)" = "5 1000 16 2" ]
+run set cpu_block=8
+check "what shapes ids stays while they are made: 2" 2 \
+	complains 'add worker_id=5'
+run set not_before_ms=999
+check "the window's begin is not lowered meanwhile: 3" 3 \
+	complains 'can only be raised'
+check "it stays" 3 [ "$(value not_before_ms)" = 1000 ]
+run set not_before_ms=2000
+check "but raised" 0 [ "$(value not_before_ms)" = 2000 ]
+run set lead_limit_ms=5 worker_id=1024
+check "a worker id that does not fit: 2" 2 complains 'does not fit'
+check "nothing was changed" 2 \
+	[ "$(value lead_limit_ms) $(value worker_id)" = "10000 5" ]
+as_nobody set lead_limit_ms=5
+check "set as nobody: 6" 6 complains 'only root'
+check "nothing was changed" 6 [ "$(value lead_limit_ms)" = 10000 ]
+run set worker_id=5 cpu_block=16 rewind_policy=refuse
+check "what is so already is left alone" 0 \
+	[ "$(value worker_id)" = 5 ]
+
+generation=$(value generation)
+run set -n worker_id=-1 layout/preset=js53
+check "a dry run prints the writes" 0 \
+	[ "$(tr '\n' ' ' <$tmp/out)" = "worker_id=-1 layout/preset=js53 " ]
+check "and makes none" 0 [ "$(value generation)" = "$generation" ]
+
+run status --check
+check "status --check while ids are made" 0 [ ! -s $tmp/out ]
+before=$(value stats/ids)
+snowflake next -n 1000 >/dev/null
+run status --json
+check "status --json counts them" 0 says "\"ids\":$((before + 1000)),"
+check "it has all attributes but the one that is write only" 0 \
+	[ "$(tr ',' '\n' <$tmp/out | grep -c :)" -eq \
+	  $(($(find $sysfs/ -type f -maxdepth 2 | grep -cvE \
+	       '/(accept_jump|uevent|dev|power/.*)$') + 3)) ]
+run status --metrics
+check "status --metrics, too" 0 says "^snowflake_ids_total $((before + 1000))$"
+as_nobody status -i 0
+check "status as nobody" 0 says '^state +running: ids are made$'
+snowflake next -n 1000000000 >/dev/null &
+run status -i 1
+kill $!
+check "the rate of a busy reader" 0 says '^rate +[0-9,]+,[0-9]{3} ids/s'
+
+before=$(value stats/ids)
+mount -t tmpfs none /sys/class/misc
+as_nobody status
+check "nothing but the node, as nobody" 0 says '^state +running'
+check "its worker ids" 0 says '^worker ids +5 to 6, pooled$'
+as_nobody next
+check "ids, too" 0 rising $tmp/out 1
+umount /sys/class/misc
+check "status took none" 0 [ "$(value stats/ids)" -eq $((before + 1)) ]
+
+run range -1m now+1m
+first=$(head -n 1 $tmp/out)
+last=$(tail -n 1 $tmp/out)
+run next
+id=$(cat $tmp/out)
+check "an id is in its range" 0 [ "$id" -ge "$first" -a "$id" -le "$last" ]
+
+run watch
+check "watch wants a terminal: 1" 1 complains 'no terminal'
+snowflake next -n 1000000000 >/dev/null &
+reader=$!
+look_at watch -i 0.2
+check "watch, and SIGTERM" 143 says '^ snowflake  worker ids 5 to 6, pooled'
+check "it shows the state" 143 says '^running: ids are made'
+check "it shows the rate" 143 says '^[0-9,]+,[0-9]{3} ids/s   [0-9.]+ % of'
+check "and a chart" 143 says '#{3}'
+kill $reader
+
+run bench -t 0.5 -T 2
+check "bench, cached" 0 says '^cached +[0-9,]+ +[0-9.]+ %'
+check "bench, direct" 0 says '^direct +[0-9,]+ +[0-9.]+ %'
+run bench -t 0.2 -d local:6
+check "a local engine of the device's worker id is refused: 3" 3 \
+	complains 'EADDRINUSE'
+run next -d local:100 -n 3
+check "one of another is not" 0 rising $tmp/out 3
 
 fresh layout=instagram
 echo bound >$sysfs/sharing

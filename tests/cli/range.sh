@@ -43,9 +43,12 @@ test_instants() {
 }
 
 test_spans() {
+	local both
+
 	run range 2026-12-01 2026-12-02
 	check "a day" 0 out_is 2127553260549046272 2127915648414646271
-	run decode -j $(<"$tmp/out")
+	mapfile -t both <"$tmp/out"
+	run decode -j "${both[@]}"
 	check "its first and last id" 0 json '.[0].time ==
 		"2026-12-01T00:00:00.000Z" and .[0].worker_id == 0 and
 		.[1].time == "2026-12-01T23:59:59.999Z" and

@@ -292,10 +292,11 @@ static void draw_window(struct terminal *terminal, const struct value *values)
 			      time_text(not_after, until),
 			      length_text(not_after > now ? not_after - now : 0,
 					  left));
-	else
+	else if (not_before)
 		terminal_line(terminal, NULL, "window    %s to open",
-			      not_before ? time_text(not_before, from) :
-					   "open");
+			      time_text(not_before, from));
+	else
+		terminal_line(terminal, NULL, "window    open");
 }
 
 static void draw_rest(struct terminal *terminal, const struct watch *watch)
