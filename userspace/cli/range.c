@@ -2,7 +2,6 @@
 /*
  * snowflake range: the ids of a span of time.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
