@@ -64,8 +64,6 @@
 /* No thread takes more than this share of a tick at once from the others. */
 #define TICK_SHARE 8
 
-#define NSEC_PER_MSEC 1000000ULL
-
 static_assert(sizeof(struct block) <= WIPE_PAGE_SIZE, "it is one page");
 static_assert(CACHE_IDS < CACHE_DROPPED, "positions are not those of dropped ones");
 static_assert(sizeof(struct cache) <= WIPE_PAGE_SIZE, "it is one page");
@@ -161,7 +159,7 @@ static uint64_t start_of(const struct cache *cache, uint64_t id)
 
 static bool in_tick(const struct cache *cache)
 {
-	return cache_now() - cache->start_ns < cache->tick_ns;
+	return now_ns(CLOCK_REALTIME) - cache->start_ns < cache->tick_ns;
 }
 
 /* Read one by one until it is seen that ids are wanted often. */
@@ -324,7 +322,7 @@ bool cache_take(struct cache *cache, uint64_t *id)
 		/* Most often it is used up, and the clock need not be read. */
 		if (block->word % CACHE_FILL >= block->count)
 			return false;
-		attempt = cache_attempt(cache, cache_now(), id);
+		attempt = cache_attempt(cache, now_ns(CLOCK_REALTIME), id);
 	} while (attempt == CACHE_AGAIN);
 	return attempt == CACHE_TAKEN;
 }

@@ -8,9 +8,9 @@
 #define SNOWFLAKE_LIB_CACHE_H
 
 #include <pthread.h>
-#include <time.h>
 
 #include "engine.h"
+#include "now.h"
 #include "wipe.h"
 
 /* What the numbers of fills are counted in; below it is the position. */
@@ -116,19 +116,6 @@ struct cache *caches_attach(struct caches *caches);
 bool cache_take(struct cache *cache, uint64_t *id);
 bool cache_refill(struct cache *cache);
 void cache_read_past(struct cache *cache, uint64_t id);
-
-/**
- * cache_now - the wall clock
- *
- * Return: ns since the Unix epoch.
- */
-static inline uint64_t cache_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-}
 
 /* Signal handlers of this thread are all that may come in between. */
 #define cache_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)

@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "engine.h"
-
-#define NSEC_PER_SEC 1000000000LL
+#include "now.h"
 
 /**
  * struct device - the open device
@@ -120,11 +119,9 @@ static int device_open(struct engine **engine, const char *name)
 static int device_wait(int fd, int64_t deadline)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-	struct timespec now, left;
-	int64_t ns;
+	int64_t ns = deadline - now_ns(CLOCK_MONOTONIC);
+	struct timespec left;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = deadline - (now.tv_sec * NSEC_PER_SEC + now.tv_nsec);
 	if (ns <= 0)
 		return -EAGAIN;
 	left.tv_sec = ns / NSEC_PER_SEC;

@@ -10,10 +10,9 @@
 
 #include "cache.h"
 #include "engine.h"
+#include "now.h"
 #include "wipe.h"
 
-#define NSEC_PER_SEC 1000000000LL
-#define NSEC_PER_MSEC 1000000LL
 
 /* More than this read(2) does not take at once: 1 GiB. */
 #define READ_MOST 0x8000000
@@ -107,17 +106,14 @@ void snowflake_close(struct snowflake *sf)
 /* A time limit like that of poll(2) as a deadline. */
 static int deadline_of(int timeout_ms, int64_t *deadline)
 {
-	struct timespec now;
-
 	if (timeout_ms < -1)
 		return -EINVAL;
 	if (timeout_ms <= 0) {
 		*deadline = timeout_ms ? DEADLINE_NEVER : DEADLINE_NOW;
 		return 0;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	*deadline = now.tv_sec * NSEC_PER_SEC + now.tv_nsec +
-		    timeout_ms * NSEC_PER_MSEC;
+	*deadline = now_ns(CLOCK_MONOTONIC) +
+		    (int64_t)timeout_ms * NSEC_PER_MSEC;
 	return 0;
 }
 
@@ -180,7 +176,7 @@ static inline bool next_taken(struct snowflake *sf, uint64_t *id)
 	if (!sf->caches.serial)
 		return false;
 	/* First of all, so that not much has to be kept during the call. */
-	now = cache_now();
+	now = now_ns(CLOCK_REALTIME);
 	cache = cache_used;
 	return caches_have(&sf->caches, cache) &&
 	       cache_attempt(cache, now, id) == CACHE_TAKEN;

@@ -6,11 +6,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <snowflake.h>
 
-#include "../../kmod/layout.h"
+#include "ids.h"
+#include "now.h"
 
 static_assert((int)SNOWFLAKE_SEQUENCE_LOWEST == (int)SNOWFLAKE_WORKER_SEQUENCE &&
 	      (int)SNOWFLAKE_WORKER_LOWEST == (int)SNOWFLAKE_SEQUENCE_WORKER,
@@ -23,14 +23,6 @@ static const char * const names[SNOWFLAKE_CUSTOM] = {
 	[SNOWFLAKE_SONYFLAKE] = "sonyflake",
 	[SNOWFLAKE_JS53] = "js53",
 };
-
-static u64 now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / NSEC_PER_MSEC;
-}
 
 /* The core's idea of a layout, if ids can be made in it by @now. */
 static int to_core(const struct snowflake_id_layout *from, u64 now,
@@ -91,6 +83,22 @@ static u64 per_second(const struct snowflake_layout *layout, u64 count)
 }
 
 /**
+ * ids_preset - the core's layout of a name
+ * @name: one of those that snowflake_preset_name() gives
+ *
+ * Return: NULL if there is no preset of that name.
+ */
+const struct snowflake_layout *ids_preset(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name))
+			return &snowflake_layouts[i];
+	return NULL;
+}
+
+/**
  * snowflake_preset - the layout of a name
  * @name: one of those that snowflake_preset_name() gives
  * @layout: where it goes
@@ -100,24 +108,19 @@ static u64 per_second(const struct snowflake_layout *layout, u64 count)
  */
 int snowflake_preset(const char *name, struct snowflake_id_layout *layout)
 {
-	const struct snowflake_layout *core;
-	unsigned int i;
+	const struct snowflake_layout *core = ids_preset(name);
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i], name))
-			continue;
-		core = &snowflake_layouts[i];
-		*layout = (struct snowflake_id_layout) {
-			.epoch_ms = core->epoch_ms,
-			.tick_ms = core->tick_ms,
-			.timestamp_bits = core->timestamp_bits,
-			.worker_bits = core->worker_bits,
-			.sequence_bits = core->sequence_bits,
-			.order = core->order,
-		};
-		return 0;
-	}
-	return -EINVAL;
+	if (!core)
+		return -EINVAL;
+	*layout = (struct snowflake_id_layout) {
+		.epoch_ms = core->epoch_ms,
+		.tick_ms = core->tick_ms,
+		.timestamp_bits = core->timestamp_bits,
+		.worker_bits = core->worker_bits,
+		.sequence_bits = core->sequence_bits,
+		.order = core->order,
+	};
+	return 0;
 }
 
 /**
@@ -150,7 +153,7 @@ int snowflake_check_layout(const struct snowflake_id_layout *layout,
 {
 	struct snowflake_layout core;
 	const char *wrong;
-	int err = to_core(layout, now_ms(), &core, &wrong);
+	int err = to_core(layout, now_ns(CLOCK_REALTIME) / NSEC_PER_MSEC, &core, &wrong);
 
 	if (err && why)
 		*why = wrong;

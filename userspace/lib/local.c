@@ -18,8 +18,8 @@
 
 #include "engine.h"
 #include "local_folder.h"
+#include "now.h"
 
-#define NSEC_PER_SEC 1000000000L
 
 /* Who is behind by no more waits for the clock: as rewind_wait_ms of the device. */
 #define REWIND_WAIT_NS (10 * NSEC_PER_MSEC)

@@ -37,10 +37,10 @@
 #include <unistd.h>
 
 #include "local_file.h"
+#include "now.h"
 
 #define MAGIC "snowflk\n"
 #define VERSION 1
-#define NSEC_PER_SEC 1000000000L
 
 /* The time reserved: seconds above, their check below. */
 #define CHECK_BITS 24

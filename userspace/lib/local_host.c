@@ -17,32 +17,22 @@
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <snowflake.h>
 
 #include "../../kmod/uapi/snowflake.h"
 #include "local_host.h"
+#include "now.h"
 
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 
 /* What the kernel writes there: a UUID. */
 #define BOOT_ID_LENGTH 36
 
-#define NSEC_PER_SEC 1000000000L
-
-static s64 read_clock(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (s64)now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
 ktime_t ktime_get(void)
 {
-	return read_clock(CLOCK_REALTIME);
+	return now_ns(CLOCK_REALTIME);
 }
 
 ktime_t ktime_mono_to_any(ktime_t mono, enum tk_offsets offset)
@@ -58,7 +48,7 @@ ktime_t ktime_mono_to_any(ktime_t mono, enum tk_offsets offset)
  */
 s64 local_host_monotonic(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return now_ns(CLOCK_MONOTONIC);
 }
 
 /**

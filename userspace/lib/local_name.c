@@ -7,6 +7,7 @@
 
 #include <snowflake.h>
 
+#include "ids.h"
 #include "local_name.h"
 
 static int parse_count(struct local_name *name, const char *value)
@@ -16,19 +17,11 @@ static int parse_count(struct local_name *name, const char *value)
 
 static int parse_layout(struct local_name *name, const char *value)
 {
-	struct snowflake_id_layout layout;
-	int err = snowflake_preset(value, &layout);
+	const struct snowflake_layout *layout = ids_preset(value);
 
-	if (err)
-		return err;
-	name->range.layout = (struct snowflake_layout){
-		.timestamp_bits = layout.timestamp_bits,
-		.worker_bits = layout.worker_bits,
-		.sequence_bits = layout.sequence_bits,
-		.order = layout.order,
-		.tick_ms = layout.tick_ms,
-		.epoch_ms = layout.epoch_ms,
-	};
+	if (!layout)
+		return -EINVAL;
+	name->range.layout = *layout;
 	return 0;
 }
 
