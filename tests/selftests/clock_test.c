@@ -38,12 +38,7 @@ FIXTURE_SETUP(clock)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_EQ(0, reset());
-	ASSERT_EQ(0, start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, start_afresh(WORKER, &self->fd, &self->nonblock));
 	self->rs = readers_new(READERS, READ_MAX_IDS);
 	ASSERT_NE(NULL, self->rs);
 	self->before = stats_now();
@@ -130,7 +125,11 @@ TEST_F(clock, fault01_step_back_and_return)
 
 	ASSERT_EQ(0, readers_start(rs));
 	for (i = 0; i < RETURNS; i++) {
-		ASSERT_EQ(0, read_id(self->fd, &before));
+		/* Of the file that goes on: others may have a lower block. */
+		do {
+			err = read_id(self->nonblock, &before);
+		} while (err == -EAGAIN);
+		ASSERT_EQ(0, err);
 		ASSERT_EQ(0, clock_step(-back));
 		EXPECT_EQ(-ECANCELED, read_id(self->fd, &id));
 		ahead = id_ms(before) * NSEC_PER_MSEC - short_of - realtime_ns();

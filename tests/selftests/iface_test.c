@@ -56,12 +56,7 @@ FIXTURE_SETUP(iface)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_EQ(0, reset());
-	ASSERT_EQ(0, start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, start_afresh(WORKER, &self->fd, &self->nonblock));
 	self->page = sysconf(_SC_PAGESIZE);
 }
 

@@ -34,12 +34,7 @@ FIXTURE_SETUP(read)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_EQ(0, reset());
-	ASSERT_EQ(0, start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, start_afresh(WORKER, &self->fd, &self->nonblock));
 	self->cpu[0] = cpu_nth(0);
 	self->cpu[1] = cpu_nth(1);
 

@@ -416,6 +416,15 @@ int device_open(int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+int devices_open(int *fd, int *nonblock)
+{
+	*fd = device_open(0);
+	if (*fd < 0)
+		return *fd;
+	*nonblock = device_open(O_NONBLOCK);
+	return *nonblock < 0 ? *nonblock : 0;
+}
+
 void close_all(void)
 {
 	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
@@ -452,6 +461,15 @@ int start(int64_t worker_id)
 	} while (monotonic_ns() < end);
 	close(fd);
 	return err;
+}
+
+int start_afresh(int64_t worker_id, int *fd, int *nonblock)
+{
+	int err = reset();
+
+	if (!err)
+		err = start(worker_id);
+	return err ?: devices_open(fd, nonblock);
 }
 
 int drain_tick(int fd, uint64_t *last)

@@ -154,8 +154,14 @@ void rcu_expedite(bool on);
 int reset(void);
 int start(int64_t worker_id);
 
-/* Opens the device; a negative errno when it cannot. */
+/*
+ * device_open() opens the device; a negative errno when it cannot. devices_open()
+ * opens it twice, to wait and not to. start_afresh() does that after a reset()
+ * and a start().
+ */
 int device_open(int flags);
+int devices_open(int *fd, int *nonblock);
+int start_afresh(int64_t worker_id, int *fd, int *nonblock);
 
 /* Closes all that a test has opened, to let go of the module. */
 void close_all(void);

@@ -381,10 +381,7 @@ FIXTURE_SETUP(reasons)
 	ASSERT_EQ(0, variant->reasons & ENDED ? layout_put(&l) : 0);
 	ASSERT_EQ(0, variant->reasons & UNBOUND ? attr_put("sharing", "bound") : 0);
 	ASSERT_EQ(0, variant->reasons & UNBOUND ? go() : start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, devices_open(&self->fd, &self->nonblock));
 }
 
 FIXTURE_TEARDOWN(reasons)
@@ -455,12 +452,7 @@ FIXTURE_SETUP(refused)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_EQ(0, reset());
-	ASSERT_EQ(0, start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, start_afresh(WORKER, &self->fd, &self->nonblock));
 	self->before = attr_number("stats/refused");
 }
 

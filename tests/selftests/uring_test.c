@@ -80,12 +80,7 @@ FIXTURE_SETUP(uring)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_EQ(0, reset());
-	ASSERT_EQ(0, start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, start_afresh(WORKER, &self->fd, &self->nonblock));
 	err = io_uring_queue_init(RING, &self->ring, 0);
 	if (err)
 		SKIP(return, "io_uring is not to be had here: %s", strerror(-err));

@@ -67,10 +67,7 @@ FIXTURE_SETUP(window)
 	ASSERT_EQ(0, layout_put(self->layout));
 	if (variant->cpu_block != CPU_BLOCK)
 		ASSERT_EQ(0, attr_put_number("cpu_block", variant->cpu_block));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, devices_open(&self->fd, &self->nonblock));
 	self->rs = readers_new(READERS, READ_MAX_IDS);
 	ASSERT_NE(NULL, self->rs);
 	self->rs->each[0].max_ids = 1;
@@ -450,12 +447,7 @@ FIXTURE_SETUP(one)
 
 	if (why)
 		SKIP(return, "%s", why);
-	ASSERT_EQ(0, reset());
-	ASSERT_EQ(0, start(WORKER));
-	self->fd = device_open(0);
-	ASSERT_LE(0, self->fd);
-	self->nonblock = device_open(O_NONBLOCK);
-	ASSERT_LE(0, self->nonblock);
+	ASSERT_EQ(0, start_afresh(WORKER, &self->fd, &self->nonblock));
 }
 
 FIXTURE_TEARDOWN(one)
