@@ -93,8 +93,10 @@ ids() {
 
 # attribute NAME VALUE: what sysfs says
 attribute() {
-	mkdir -p "$(dirname "$tmp/sysfs/$1")"
-	echo "$2" >"$tmp/sysfs/$1"
+	local file=$tmp/sysfs/$1
+
+	[ -d "${file%/*}" ] || mkdir -p "${file%/*}"
+	echo "$2" >"$file"
 }
 
 no_sysfs() {
