@@ -13,7 +13,6 @@
 #include "now.h"
 #include "wipe.h"
 
-
 /* More than this read(2) does not take at once: 1 GiB. */
 #define READ_MOST 0x8000000
 

@@ -20,7 +20,6 @@
 #include "local_folder.h"
 #include "now.h"
 
-
 /* Who is behind by no more waits for the clock: as rewind_wait_ms of the device. */
 #define REWIND_WAIT_NS (10 * NSEC_PER_MSEC)
 
