@@ -79,7 +79,7 @@ struct snowflake_id_layout {
 /**
  * struct snowflake_id_parts - an id taken apart
  * @tick: the timestamp field: ticks since the epoch
- * @time_ms: the start of that tick, in Unix milliseconds
+ * @time_ms: the start of that tick, in Unix milliseconds; INT64_MAX if later
  * @worker: worker id
  * @sequence: number within the tick
  */
@@ -96,7 +96,7 @@ struct snowflake_id_parts {
  * @ids_per_second: ids of one worker id in one second, rounded down
  * @workers: how many worker ids there are
  * @fleet_per_second: ids of all worker ids in one second, UINT64_MAX if more
- * @last_ms: the start of the last tick, in Unix milliseconds
+ * @last_ms: the start of the last tick, in Unix milliseconds; INT64_MAX if later
  * @span_ms: from the epoch to the end of the last tick, in milliseconds
  */
 struct snowflake_limits {
